@@ -1,0 +1,61 @@
+/* listing: the files of a source, in canonical order.
+ *
+ * A source is a file, a directory (walked), a glob, a `.txt` of paths (relative to it) and URLs one a
+ * line (blank lines and lines that begin with # are passed over), or an http(s) URL of one file. Several are one list.
+ * Canonical order is by name, byte-wise; the name is the path relative to the source, and where
+ * there are several sources the path as given less the longest common prefix that ends in '/'.
+ */
+#ifndef FW_IO_LISTING_H
+#define FW_IO_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct http;
+
+enum file_kind {
+	KIND_TOKENS_BIN, /* .bin: raw or with an llm.c header, told apart by the magic */
+	KIND_TOKENS_NPY, /* .npy */
+	KIND_PARQUET,    /* .parquet */
+	KIND_JSONL,      /* .jsonl .ndjson .json: lines */
+	KIND_JSONL_GZ,   /* .jsonl.gz .ndjson.gz .json.gz */
+	KIND_JSONL_ZST,  /* .jsonl.zst .ndjson.zst .json.zst */
+};
+
+struct listed_file {
+	const char *name;  /* canonical name, see above */
+	const char *where; /* path (absolute, or as found) or URL */
+	enum file_kind kind;
+	bool remote;
+	uint64_t size;     /* bytes; 0 for a remote file (not asked) */
+	uint64_t inode, device;
+	int64_t mtime_ns;
+};
+
+struct listing {
+	struct listed_file *files; /* in canonical order, no where twice */
+	size_t n;
+	char *arena;               /* names and wheres live here */
+};
+
+struct listing_options {
+	const char *split;  /* "train" when NULL; see design, Sources: once a file name carries a split word, only those of this split count */
+	struct http *http;  /* NULL: http(s) URLs are -ENOTSUP; needed only for a .txt that is remote */
+	size_t limit;       /* more files than this are an error; 0: 4,000,000 */
+};
+
+/* Lists. A directory is of one kind: Parquet, else JSONL (.jsonl .ndjson .json.gz .json.zst .jsonl.gz .jsonl.zst ...),
+ * else token files, else plain .json; names that begin with '.' or '_' are skipped, as are
+ * dataset.json, dataset_info.json, dataset_infos.json, config.json, tokenizer*.json. The same choice of one
+ * kind holds for a glob that matches several; a file named outright is taken for what it is (ending,
+ * else magic bytes: PAR1, NUMPY, llm.c's magic, gzip, zstd, '{').
+ * 0; -ENOENT (no such path, or nothing in it: the text says which and what was looked for), -EACCES,
+ * -ENOTSUP (a kind that is not known, too many files), -EINVAL (a URL of another scheme), or what http says. */
+int listing_make(const char *const *sources, size_t n, const struct listing_options *options,
+		 struct listing *out, struct error *err);
+void listing_free(struct listing *l);
+
+#endif

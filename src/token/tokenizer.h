@@ -1,0 +1,54 @@
+/* tokenizer: byte-pair encoding exactly as tiktoken's encode_ordinary does it. Usable on its own: needs src/base only.
+ *
+ * A tokenizer is immutable after it was opened and may be shared by any number of threads;
+ * an encoder belongs to one thread at a time.
+ * Sources: GPT-2's encoder.py and published pattern, tiktoken's openai_public.py and core BPE, Unicode 16.0 (tables in unicode.c).
+ */
+#ifndef FW_TOKEN_TOKENIZER_H
+#define FW_TOKEN_TOKENIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct tokenizer;
+struct encoder;
+
+/* Opens "gpt2", "cl100k", "o200k" (built in), or a path of a .tiktoken file (pattern: "gpt2", "cl100k", "o200k") or of a byte-level
+ * tokenizer.json. pattern is NULL or "" where it does not apply. 0; -ENOENT, -EACCES, -EIO; -EINVAL (a name that is none, a pattern that is missing
+ * or not known: the text lists them); -EBADMSG (the file is damaged: line, what was expected); -ENOTSUP (a model or pattern that is not supported, named). */
+int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err);
+void tokenizer_close(struct tokenizer *t);
+
+/* What is known of a name without opening it whole, so that a mount of token files starts at once. */
+struct tokenizer_info {
+	char name[64];       /* "gpt2", or the file's base name */
+	uint32_t vocab;      /* ids are 0 ... vocab - 1; special ids included (gpt2: 50257, cl100k: 100277, o200k: 200019) */
+	int64_t bos;         /* end-of-text id that stands before each document by default, -1: none */
+	char sha256[65];     /* of the file as published */
+};
+int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err);
+
+/* Bytes of an id: 2 when vocab <= 65,536, else 4. */
+static inline unsigned tokenizer_width(uint32_t vocab)
+{
+	return vocab <= 65536 ? 2 : 4;
+}
+
+/* A new encoder over t, which must outlive it. NULL: out of memory. */
+struct encoder *encoder_new(const struct tokenizer *t);
+void encoder_free(struct encoder *e);
+
+/* Most ids that n bytes of text can become (invalid UTF-8 is replaced, which can make it longer). */
+size_t encoder_bound(size_t n);
+
+/* Encodes one text of n bytes; literal special tokens in it are text; invalid UTF-8 is replaced as Python's
+ * bytes.decode("utf-8", "replace") does. Writes ids of tokenizer_width bytes each, in the machine's order, to ids, which has room for
+ * encoder_bound(n) of them, aligned to their width. Returns their number, or -ENOMEM. */
+int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids);
+
+/* The bytes of one id (empty for ids that have none); valid as long as t. *n = 0 and NULL for an id out of range. Special ids give their text ("<|endoftext|>"). */
+const uint8_t *tokenizer_bytes(const struct tokenizer *t, uint32_t id, size_t *n);
+
+#endif
