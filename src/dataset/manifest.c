@@ -1,0 +1,615 @@
+#include "dataset/manifest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "dataset/pin.h"
+#include "format/jsonl.h"
+#include "store/counts.h"
+
+#define UNKNOWN (UINT32_MAX - 1) /* tokens of a piece that is not counted; COUNTS_BAD: can not be counted */
+#define BAD_KEPT 1024            /* causes that are remembered with their text */
+#define PIECE_TOKENS (1u << 20)
+
+struct state {
+	uint32_t *tokens, *documents; /* of text files, once `pieces` is known */
+	uint32_t pieces;              /* 0: not known; written last */
+	uint32_t known;               /* pieces with a count */
+	uint32_t bad;                 /* pieces without one for ever */
+	uint32_t offset;              /* token files: of the first id */
+	uint64_t ids;                 /* token files: their number */
+	uint8_t width, is_signed, have_header, have_pin, looked, code;
+	uint8_t pin[HASH_SIZE];
+};
+
+struct cause {
+	uint32_t file, piece;
+	struct error error;
+};
+
+struct manifest {
+	struct manifest_options o;
+	struct listing files;
+	struct state *state;
+	struct http_pin **http_pins; /* of remote files */
+	pthread_mutex_t lock;        /* what is written after the start, but for counts, which are atomic */
+	struct cause *causes;
+	size_t n_causes;
+	uint64_t full;               /* sequences of a whole piece of a token file */
+	int64_t date;
+};
+
+#define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define SET(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+
+int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out, struct error *err)
+{
+	struct manifest *m = calloc(1, sizeof *m);
+	if (m == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	m->o = *o;
+	m->files = *files;
+	*files = (struct listing){ 0 };
+	pthread_mutex_init(&m->lock, NULL);
+	m->full = max_u64(1, PIECE_TOKENS / o->options->seq_len);
+	m->state = calloc(m->files.n, sizeof *m->state);
+	m->causes = malloc(BAD_KEPT * sizeof *m->causes);
+	m->http_pins = calloc(m->files.n, sizeof *m->http_pins);
+	if (m->state == NULL || m->causes == NULL || m->http_pins == NULL) {
+		manifest_free(m);
+		return fail(err, ENOMEM, "out of memory for %zu files", m->files.n);
+	}
+	for (size_t i = 0; i < m->files.n; i++)
+		if (m->files.files[i].mtime_ns / 1000000000 > m->date)
+			m->date = m->files.files[i].mtime_ns / 1000000000;
+	*out = m;
+	return 0;
+}
+
+void manifest_free(struct manifest *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->files.n; i++) {
+		if (m->state != NULL) {
+			free(m->state[i].tokens);
+			free(m->state[i].documents);
+		}
+		if (m->http_pins != NULL)
+			free(m->http_pins[i]);
+	}
+	free(m->state);
+	free(m->http_pins);
+	free(m->causes);
+	listing_free(&m->files);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+uint32_t manifest_files(const struct manifest *m)
+{
+	return (uint32_t)m->files.n;
+}
+
+const struct listed_file *manifest_file(const struct manifest *m, uint32_t file)
+{
+	return &m->files.files[file];
+}
+
+bool manifest_is_tokens(enum file_kind kind)
+{
+	return kind == KIND_TOKENS_BIN || kind == KIND_TOKENS_NPY;
+}
+
+int64_t manifest_date(const struct manifest *m)
+{
+	return m->date;
+}
+
+bool manifest_remote(void *m, uint32_t file)
+{
+	return ((struct manifest *)m)->files.files[file].remote;
+}
+
+uint64_t manifest_piece_sequences(const struct manifest *m)
+{
+	return m->full;
+}
+
+/* ---- opening and pins ---- */
+
+static int open_remote(struct manifest *m, uint32_t file, struct source **out, struct error *err)
+{
+	struct listed_file *f = &m->files.files[file];
+	struct http_pin pin = { 0 };
+	pthread_mutex_lock(&m->lock);
+	bool known = m->http_pins[file] != NULL;
+	if (known)
+		pin = *m->http_pins[file];
+	pthread_mutex_unlock(&m->lock);
+	if (!known && !m->o.options->repin && m->o.index != NULL)
+		known = pin_recall_http(m->o.index, f->where, &pin);
+	int r = http_open(m->o.http, f->where, f->kind == KIND_PARQUET, &pin, out, err);
+	if (r != 0)
+		return r;
+	struct http_pin *keep = malloc(sizeof *keep);
+	if (keep == NULL) {
+		source_close(*out);
+		return fail(err, ENOMEM, "out of memory");
+	}
+	*keep = pin;
+	pthread_mutex_lock(&m->lock);
+	if (m->http_pins[file] == NULL) {
+		m->http_pins[file] = keep;
+		pin_of_http(&pin, m->state[file].pin);
+		f->size = pin.size;
+		SET(m->state[file].have_pin, 1);
+		keep = NULL;
+	}
+	pthread_mutex_unlock(&m->lock);
+	free(keep);
+	if (!known && m->o.index != NULL)
+		pin_record_http(m->o.index, f->where, &pin);
+	return 0;
+}
+
+/* The pin of an open local file, from the index where inode and mtime say that nothing changed. */
+static int pin_local(struct manifest *m, const char *where, struct source *s, const struct file_stat *st,
+		     uint8_t out[HASH_SIZE], struct error *err)
+{
+	if (m->o.index != NULL && pin_recall_local(m->o.index, where, st, out))
+		return 0;
+	int r = pin_of_source(s, out, err);
+	if (r == 0 && m->o.index != NULL)
+		pin_record_local(m->o.index, where, st, out);
+	return r;
+}
+
+static int open_local(struct manifest *m, uint32_t file, struct source **out, struct error *err)
+{
+	struct listed_file *f = &m->files.files[file];
+	struct state *s = &m->state[file];
+	struct file_stat st;
+	uint8_t pin[HASH_SIZE];
+	int r = file_open(f->where, out, err);
+	if (r == -ENOENT)
+		return fail(err, ESTALE, "%s: is gone since it was listed", f->where);
+	if (r != 0)
+		return r;
+	r = file_stat(*out, &st, err);
+	pthread_mutex_lock(&m->lock);
+	bool same = r == 0 && st.size == f->size && st.inode == f->inode && st.mtime_ns == f->mtime_ns;
+	uint64_t size = f->size;
+	pthread_mutex_unlock(&m->lock);
+	if (r == 0 && !same) {
+		r = pin_of_source(*out, pin, err);
+		if (r == 0 && (st.size != size || (GET(s->have_pin) && memcmp(pin, s->pin, sizeof pin) != 0)))
+			r = fail(err, ESTALE, "%s: changed since it was pinned (%" PRIu64 " bytes now, %" PRIu64 " then)",
+				 f->where, st.size, size);
+		if (r == 0) {
+			pthread_mutex_lock(&m->lock);
+			f->inode = st.inode;
+			f->mtime_ns = st.mtime_ns;
+			pthread_mutex_unlock(&m->lock);
+		}
+	}
+	if (r != 0)
+		source_close(*out);
+	return r;
+}
+
+int manifest_open(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err)
+{
+	struct manifest *m = arg;
+	*kind = m->files.files[file].kind;
+	return m->files.files[file].remote ? open_remote(m, file, out, err) : open_local(m, file, out, err);
+}
+
+int manifest_pin(void *arg, uint32_t file, uint8_t out[32], struct error *err)
+{
+	struct manifest *m = arg;
+	struct state *s = &m->state[file];
+	if (!GET(s->have_pin)) {
+		struct source *source;
+		enum file_kind kind;
+		struct file_stat st;
+		uint8_t pin[HASH_SIZE];
+		int r = manifest_open(m, file, &source, &kind, err);
+		if (r != 0)
+			return r;
+		if (!GET(s->have_pin)) {
+			r = file_stat(source, &st, err);
+			if (r == 0)
+				r = pin_local(m, m->files.files[file].where, source, &st, pin, err);
+			if (r == 0) {
+				pthread_mutex_lock(&m->lock);
+				memcpy(s->pin, pin, sizeof pin);
+				SET(s->have_pin, 1);
+				pthread_mutex_unlock(&m->lock);
+			}
+		}
+		source_close(source);
+		if (r != 0)
+			return r;
+	}
+	memcpy(out, s->pin, HASH_SIZE);
+	return 0;
+}
+
+int manifest_tokenfile_now(struct manifest *m, uint32_t file, struct tokenfile *out)
+{
+	const struct state *s = &m->state[file];
+	if (GET(s->have_header) == 0)
+		return -EAGAIN;
+	if (s->code != 0)
+		return -s->code;
+	*out = (struct tokenfile){ .offset = s->offset, .tokens = s->ids, .width = s->width, .is_signed = s->is_signed };
+	return 0;
+}
+
+int manifest_tokenfile(struct manifest *m, uint32_t file, struct tokenfile *out, struct error *err)
+{
+	struct state *s = &m->state[file];
+	int r = manifest_tokenfile_now(m, file, out);
+	if (r != -EAGAIN) {
+		if (r != 0)
+			manifest_cause(m, file, ORDER_PIECES, err);
+		return r;
+	}
+	struct source *source;
+	enum file_kind kind;
+	struct tokenfile t;
+	r = manifest_open(m, file, &source, &kind, err);
+	if (r != 0)
+		return r;
+	r = tokenfile_open(source, kind == KIND_TOKENS_NPY, m->o.width, &t, err);
+	source_close(source);
+	if (r == 0 && (t.offset > UINT32_MAX || ceil_div(t.tokens, m->full) > UINT32_MAX - 2))
+		r = fail(err, ENOTSUP, "%s: has too many pieces", m->files.files[file].where);
+	if (r == -EBADMSG || r == -ENOTSUP) {
+		manifest_set_bad(m, file, ORDER_PIECES, -r, err == NULL ? "" : err->text);
+		return r;
+	}
+	if (r != 0)
+		return r;
+	pthread_mutex_lock(&m->lock);
+	s->offset = (uint32_t)t.offset;
+	s->ids = t.tokens;
+	s->width = t.width;
+	s->is_signed = t.is_signed;
+	SET(s->have_header, 1);
+	pthread_mutex_unlock(&m->lock);
+	*out = t;
+	return 0;
+}
+
+/* ---- counts ---- */
+
+static uint64_t file_sequences(const struct manifest *m, const struct state *s)
+{
+	return s->ids == 0 ? 0 : (s->ids - 1) / m->o.options->seq_len;
+}
+
+int64_t manifest_pieces(void *arg, uint32_t file)
+{
+	struct manifest *m = arg;
+	const struct state *s = &m->state[file];
+	if (manifest_is_tokens(m->files.files[file].kind)) {
+		if (!GET(s->have_header))
+			return -EAGAIN;
+		if (s->code != 0)
+			return 1;
+		return (int64_t)max_u64(1, ceil_div(file_sequences(m, s), m->full));
+	}
+	uint32_t n = GET(s->pieces);
+	return n == 0 ? -EAGAIN : (int64_t)n;
+}
+
+int64_t manifest_tokens(struct manifest *m, uint32_t file, uint32_t piece)
+{
+	const struct state *s = &m->state[file];
+	if (manifest_is_tokens(m->files.files[file].kind)) {
+		if (!GET(s->have_header))
+			return -EAGAIN;
+		if (s->code != 0)
+			return -s->code;
+		uint64_t q = file_sequences(m, s), first = piece * m->full;
+		return (int64_t)(q == 0 ? s->ids : min_u64(m->full, q - first) * m->o.options->seq_len + 1);
+	}
+	if (GET(s->pieces) == 0)
+		return -EAGAIN;
+	uint32_t n = __atomic_load_n(&s->tokens[piece], __ATOMIC_ACQUIRE);
+	if (n == UNKNOWN)
+		return -EAGAIN;
+	if (n != COUNTS_BAD)
+		return n;
+	struct error cause;
+	manifest_cause(m, file, piece, &cause);
+	return -cause.code;
+}
+
+int64_t manifest_sequences(void *arg, uint32_t file, uint32_t piece)
+{
+	struct manifest *m = arg;
+	int64_t n = manifest_tokens(m, file, piece);
+	if (n < 0)
+		return n != -EAGAIN && m->o.options->on_error == ON_ERROR_SKIP ? 0 : n;
+	return n == 0 ? 0 : (n - 1) / m->o.options->seq_len;
+}
+
+bool manifest_uniform(void *arg, uint32_t file, uint64_t *full)
+{
+	struct manifest *m = arg;
+	if (!manifest_is_tokens(m->files.files[file].kind) || !GET(m->state[file].have_header) || m->state[file].code != 0)
+		return false;
+	*full = m->full;
+	return true;
+}
+
+void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct error *err)
+{
+	struct error found = { .code = EBADMSG };
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->n_causes; i++)
+		if (m->causes[i].file == file && (m->causes[i].piece == piece || m->causes[i].piece == ORDER_PIECES)) {
+			found = m->causes[i].error;
+			break;
+		}
+	pthread_mutex_unlock(&m->lock);
+	if (err == NULL)
+		return;
+	*err = found;
+	if (found.text[0] == 0)
+		fail(err, found.code, "%s: piece %" PRIu32 " can not be counted", m->files.files[file].where, piece);
+}
+
+int manifest_set_pieces(struct manifest *m, uint32_t file, uint32_t pieces, struct error *err)
+{
+	struct state *s = &m->state[file];
+	int r = 0;
+	pthread_mutex_lock(&m->lock);
+	if (s->pieces == 0) {
+		s->tokens = malloc(pieces * sizeof *s->tokens);
+		s->documents = calloc(pieces, sizeof *s->documents);
+		if (s->tokens == NULL || s->documents == NULL) {
+			free(s->tokens);
+			free(s->documents);
+			s->tokens = s->documents = NULL;
+			r = fail(err, ENOMEM, "out of memory for %" PRIu32 " pieces", pieces);
+		} else {
+			for (uint32_t i = 0; i < pieces; i++)
+				s->tokens[i] = UNKNOWN;
+			SET(s->pieces, pieces);
+		}
+	}
+	pthread_mutex_unlock(&m->lock);
+	return r;
+}
+
+void manifest_set_bad(struct manifest *m, uint32_t file, uint32_t piece, int code, const char *text)
+{
+	struct state *s = &m->state[file];
+	if (piece == ORDER_PIECES && !manifest_is_tokens(m->files.files[file].kind))
+		manifest_set_pieces(m, file, 1, NULL);
+	pthread_mutex_lock(&m->lock);
+	if (m->n_causes < BAD_KEPT) {
+		struct cause *c = &m->causes[m->n_causes++];
+		*c = (struct cause){ .file = file, .piece = piece };
+		fail(&c->error, code, "%s", text);
+	}
+	if (manifest_is_tokens(m->files.files[file].kind)) {
+		s->code = (uint8_t)code;
+		SET(s->have_header, 1);
+	} else {
+		for (uint32_t i = 0; i < s->pieces; i++)
+			if ((piece == ORDER_PIECES || piece == i) && s->tokens[i] != COUNTS_BAD) {
+				s->known += s->tokens[i] == UNKNOWN;
+				s->bad++;
+				SET(s->tokens[i], COUNTS_BAD);
+			}
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* The name under which a file's counts are stored: everything they depend on. */
+static int counts_key(struct manifest *m, uint32_t file, struct cache_key *out, struct error *err)
+{
+	uint8_t pin[HASH_SIZE];
+	int r = manifest_pin(m, file, pin, err);
+	if (r != 0)
+		return r;
+	const struct options *o = m->o.options;
+	struct hash *h = hash_new();
+	hash_add_text(h, "counts 1");
+	hash_add(h, pin, sizeof pin);
+	hash_add_u64(h, m->o.groups);
+	hash_add_text(h, m->o.tokenizer_sha256);
+	hash_add_text(h, o->pattern == NULL ? "" : o->pattern);
+	hash_add_u64(h, (uint64_t)o->bos);
+	hash_add_u64(h, (uint64_t)o->eos);
+	hash_add_u64(h, m->o.by_column);
+	hash_add_text(h, o->column == NULL ? "" : o->column);
+	hash_end(h, out->bytes);
+	return 0;
+}
+
+/* Puts the counts of a file that is counted whole where the next mount finds them. */
+static void publish(struct manifest *m, uint32_t file)
+{
+	struct state *s = &m->state[file];
+	struct cache_key key;
+	struct buffer record = { 0 };
+	/* The record is one list of numbers: the tokens of each piece, then the documents of each. */
+	struct counts c = { .pieces = 2 * s->pieces };
+	c.tokens = malloc(2 * (size_t)s->pieces * sizeof *c.tokens);
+	if (c.tokens == NULL || counts_key(m, file, &key, NULL) != 0)
+		goto out;
+	for (uint32_t i = 0; i < s->pieces; i++) {
+		c.tokens[i] = GET(s->tokens[i]);
+		c.tokens[s->pieces + i] = s->documents[i];
+		c.documents += s->documents[i];
+	}
+	if (counts_encode(&c, &record) != 0)
+		goto out;
+	if (m->o.index != NULL)
+		index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
+	if (m->o.cache != NULL)
+		cache_put_counts(m->o.cache, &key, record.at, record.n, NULL);
+out:
+	free(c.tokens);
+	buffer_free(&record);
+}
+
+void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens, uint32_t documents)
+{
+	struct state *s = &m->state[file];
+	bool whole = false;
+	pthread_mutex_lock(&m->lock);
+	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
+		s->documents[piece] = documents;
+		SET(s->tokens[piece], tokens);
+		s->known++;
+		whole = s->known == s->pieces && s->bad == 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (whole)
+		publish(m, file);
+}
+
+static int use_record(struct manifest *m, uint32_t file, struct span bytes)
+{
+	struct state *s = &m->state[file];
+	struct counts c;
+	if (counts_decode(bytes, &c) != 0)
+		return -ENOENT;
+	int r = -ENOENT;
+	uint32_t n = c.pieces / 2;
+	if (c.pieces < 2 || c.pieces % 2 != 0)
+		goto out;
+	for (uint32_t i = 0; i < c.pieces; i++)
+		if (c.tokens[i] >= UNKNOWN)
+			goto out;
+	r = manifest_set_pieces(m, file, n, NULL);
+	pthread_mutex_lock(&m->lock);
+	if (r == 0 && s->pieces == n)
+		for (uint32_t i = 0; i < n; i++)
+			if (s->tokens[i] == UNKNOWN) {
+				s->documents[i] = c.tokens[n + i];
+				SET(s->tokens[i], c.tokens[i]);
+				s->known++;
+			}
+	pthread_mutex_unlock(&m->lock);
+out:
+	free(c.tokens);
+	return r;
+}
+
+int manifest_load(struct manifest *m, uint32_t file, struct error *err)
+{
+	struct state *s = &m->state[file];
+	struct cache_key key;
+	struct buffer record = { 0 };
+	if (GET(s->looked))
+		return -ENOENT;
+	int r = counts_key(m, file, &key, err);
+	if (r != 0)
+		return r;
+	SET(s->looked, 1);
+	r = -ENOENT;
+	if (m->o.index != NULL)
+		r = index_get(m->o.index, key.bytes, sizeof key.bytes, &record);
+	if (r == 0)
+		r = use_record(m, file, span_of(record.at, record.n));
+	if (r != 0 && m->o.cache != NULL) {
+		record.n = 0;
+		r = cache_get_counts(m->o.cache, &key, &record, NULL);
+		if (r == 0)
+			r = use_record(m, file, span_of(record.at, record.n));
+		if (r == 0 && m->o.index != NULL)
+			index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
+	}
+	buffer_free(&record);
+	return r == 0 ? 0 : -ENOENT;
+}
+
+/* ---- sums ---- */
+
+int64_t manifest_file_tokens(struct manifest *m, uint32_t file)
+{
+	const struct state *s = &m->state[file];
+	if (manifest_is_tokens(m->files.files[file].kind)) {
+		if (!GET(s->have_header))
+			return -EAGAIN;
+		return s->code != 0 ? 0 : (int64_t)s->ids;
+	}
+	int64_t sum = 0;
+	uint32_t n = GET(s->pieces);
+	if (n == 0 || GET(s->known) < n)
+		return -EAGAIN;
+	for (uint32_t i = 0; i < n; i++)
+		if (s->tokens[i] != COUNTS_BAD)
+			sum += s->tokens[i];
+	return sum;
+}
+
+/* Pieces [from, to) of a token file; to is UINT32_MAX for its end. */
+static void sum_tokens(const struct manifest *m, const struct state *s, uint64_t from, uint64_t to,
+		       struct manifest_sums *out)
+{
+	uint64_t T = m->o.options->seq_len, q = file_sequences(m, s);
+	uint64_t pieces = max_u64(1, ceil_div(q, m->full));
+	if (to > pieces)
+		to = pieces;
+	if (from >= to)
+		return;
+	uint64_t first = from * m->full, last = min_u64(q, to * m->full);
+	/* Neighbours share a token; the first part keeps it, and the file's end takes the tail. */
+	uint64_t tokens = to == pieces ? s->ids - first * T : (last - first) * T + 1;
+	out->pieces += to - from;
+	out->tokens += tokens;
+	out->sequences += last - first;
+	out->dropped += tokens - (last > first ? (last - first) * T + 1 : 0);
+}
+
+static void sum_text(const struct manifest *m, const struct state *s, uint64_t from, uint64_t to,
+		     struct manifest_sums *out)
+{
+	uint64_t T = m->o.options->seq_len;
+	uint32_t n = GET(s->pieces);
+	if (n == 0 || GET(s->known) < n)
+		out->final = false;
+	for (uint64_t i = from; i < to && i < n; i++) {
+		uint32_t tokens = __atomic_load_n(&s->tokens[i], __ATOMIC_ACQUIRE);
+		out->pieces++;
+		if (tokens >= UNKNOWN)
+			continue;
+		uint64_t q = tokens == 0 ? 0 : (tokens - 1) / T;
+		out->tokens += tokens;
+		out->documents += s->documents[i];
+		out->sequences += q;
+		out->dropped += tokens - (q > 0 ? q * T + 1 : 0);
+	}
+}
+
+void manifest_sum(struct manifest *m, uint32_t cut_file, uint32_t cut_piece, bool before, struct manifest_sums *out)
+{
+	*out = (struct manifest_sums){ .final = true };
+	uint32_t first = before ? 0 : cut_file, last = before ? cut_file : (uint32_t)m->files.n - 1;
+	for (uint64_t f = first; f <= last && f < m->files.n; f++) {
+		const struct state *s = &m->state[f];
+		uint64_t from = !before && f == cut_file ? cut_piece : 0;
+		uint64_t to = before && f == cut_file ? cut_piece : UINT64_MAX;
+		if (!manifest_is_tokens(m->files.files[f].kind))
+			sum_text(m, s, from, to, out);
+		else if (!GET(s->have_header))
+			out->final = false;
+		else if (s->code == 0)
+			sum_tokens(m, s, from, to, out);
+	}
+}

@@ -1,0 +1,97 @@
+#include "dataset/pin.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/span.h"
+
+int pin_of_source(struct source *s, uint8_t out[HASH_SIZE], struct error *err)
+{
+	uint8_t bytes[PIN_TAIL];
+	struct hash *h = hash_new();
+	hash_add_text(h, "pin 1");
+	hash_add_u64(h, s->size);
+	size_t head = (size_t)min_u64(s->size, PIN_HEAD), tail = (size_t)min_u64(s->size, PIN_TAIL);
+	int r = source_read(s, 0, bytes, head, err);
+	hash_add(h, bytes, head);
+	if (r == 0) {
+		r = source_read(s, s->size - tail, bytes, tail, err);
+		hash_add(h, bytes, tail);
+	}
+	hash_end(h, out);
+	return r;
+}
+
+void pin_of_http(const struct http_pin *pin, uint8_t out[HASH_SIZE])
+{
+	struct hash *h = hash_new();
+	hash_add_text(h, "http pin 1");
+	hash_add_u64(h, pin->size);
+	hash_add_text(h, pin->etag);
+	hash_add_u64(h, pin->etag[0] == 0 ? (uint64_t)pin->mtime : 0);
+	hash_end(h, out);
+}
+
+static void path_key(const char *what, const char *path, uint8_t key[HASH_SIZE])
+{
+	struct hash *h = hash_new();
+	hash_add_text(h, what);
+	hash_add_text(h, path);
+	hash_end(h, key);
+}
+
+static void stat_bytes(const struct file_stat *st, uint8_t out[32])
+{
+	store_u64(out, st->size);
+	store_u64(out + 8, st->inode);
+	store_u64(out + 16, st->device);
+	store_u64(out + 24, (uint64_t)st->mtime_ns);
+}
+
+bool pin_recall_local(struct index *x, const char *path, const struct file_stat *st, uint8_t out[HASH_SIZE])
+{
+	uint8_t key[HASH_SIZE], now[32];
+	struct buffer b = { 0 };
+	path_key("local pin 1", path, key);
+	stat_bytes(st, now);
+	bool found = index_get(x, key, sizeof key, &b) == 0 && b.n == 64 && memcmp(b.at, now, 32) == 0;
+	if (found)
+		memcpy(out, b.at + 32, HASH_SIZE);
+	buffer_free(&b);
+	return found;
+}
+
+void pin_record_local(struct index *x, const char *path, const struct file_stat *st, const uint8_t pin[HASH_SIZE])
+{
+	uint8_t key[HASH_SIZE], value[64];
+	path_key("local pin 1", path, key);
+	stat_bytes(st, value);
+	memcpy(value + 32, pin, HASH_SIZE);
+	index_put(x, key, sizeof key, value, sizeof value);
+}
+
+bool pin_recall_http(struct index *x, const char *url, struct http_pin *out)
+{
+	uint8_t key[HASH_SIZE];
+	struct buffer b = { 0 };
+	path_key("http pin 1", url, key);
+	bool found = index_get(x, key, sizeof key, &b) == 0 && b.n >= 16 && b.n - 16 < sizeof out->etag &&
+		     load_u64(b.at) > 0 && memchr(b.at + 16, 0, b.n - 16) == NULL;
+	if (found) {
+		*out = (struct http_pin){ .size = load_u64(b.at), .mtime = (int64_t)load_u64(b.at + 8) };
+		memcpy(out->etag, b.at + 16, b.n - 16);
+	}
+	buffer_free(&b);
+	return found;
+}
+
+void pin_record_http(struct index *x, const char *url, const struct http_pin *pin)
+{
+	uint8_t key[HASH_SIZE], value[16 + sizeof pin->etag];
+	size_t n = strnlen(pin->etag, sizeof pin->etag - 1);
+	path_key("http pin 1", url, key);
+	store_u64(value, pin->size);
+	store_u64(value + 8, (uint64_t)pin->mtime);
+	memcpy(value + 16, pin->etag, n);
+	index_put(x, key, sizeof key, value, 16 + n);
+}

@@ -1,0 +1,188 @@
+#include "fetch/make.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "base/span.h"
+
+struct maker {
+	const struct make_options *o;
+	struct encoder *encoder;
+	struct cache_writer *writer; /* once the piece has spilled */
+	const struct cache_key *key;
+	const char *name;
+	struct made *out;
+	bool disk; /* the disk may still be tried */
+};
+
+static void put_id(uint8_t *to, unsigned width, int64_t id)
+{
+	if (width == 2)
+		store_u16(to, (uint16_t)id);
+	else
+		store_u32(to, (uint32_t)id);
+}
+
+/* Ids come in the machine's order; files and readers want little-endian. */
+static void to_little(uint8_t *ids, size_t n, unsigned width)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *p = ids + i * width;
+		if (width == 2) {
+			uint16_t v;
+			memcpy(&v, p, 2);
+			store_u16(p, v);
+		} else {
+			uint32_t v;
+			memcpy(&v, p, 4);
+			store_u32(p, v);
+		}
+	}
+#else
+	(void)ids;
+	(void)n;
+	(void)width;
+#endif
+}
+
+/* Moves what the buffer has to disk when the piece grows past `spill`. */
+static int spill(struct maker *m, struct error *err)
+{
+	struct buffer *b = &m->out->ids;
+	if (!m->disk || b->n <= m->o->spill)
+		return 0;
+	struct error cause = { 0 };
+	int r = 0;
+	if (m->writer == NULL)
+		r = cache_begin(m->o->cache, m->key, m->o->width, &m->writer, &cause);
+	if (r == 0)
+		r = cache_write(m->writer, b->at, b->n / m->o->width, &cause);
+	if (r != 0) {
+		m->disk = false;
+		m->out->disk_failed = true;
+		/* What is on disk already can not be had back here: the caller reads the piece once more, without a disk. */
+		log_warning("%s: the cache does not take a piece: %s", m->name, cause.text);
+		return fail(err, EAGAIN, "%s", cause.text);
+	}
+	b->n = 0;
+	return 0;
+}
+
+static int take(void *arg, const struct document *d, struct error *err)
+{
+	struct maker *m = arg;
+	struct buffer *b = &m->out->ids;
+	unsigned width = m->o->width;
+	size_t room;
+	if (d->text.n == 0)
+		return 0;
+	int r = spill(m, err);
+	if (r != 0)
+		return r;
+	if (!mul_size(encoder_bound(d->text.n) + 2, width, &room))
+		return fail(err, ENOTSUP, "%s: a text of %zu bytes", m->name, d->text.n);
+	/* The bound on ids is far above what a text becomes: only what is used counts against `most`. */
+	r = buffer_reserve(b, room, 0, err);
+	if (r != 0)
+		return r;
+	uint8_t *at = b->at + b->n;
+	if (m->o->bos >= 0) {
+		put_id(at, width, m->o->bos);
+		at += width;
+	}
+	int64_t n = encoder_encode(m->encoder, d->text.at, d->text.n, at);
+	if (n < 0)
+		return fail(err, (int)-n, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name, d->row,
+			    d->text.n);
+	to_little(at, (size_t)n, width);
+	at += (size_t)n * width;
+	if (m->o->eos >= 0) {
+		put_id(at, width, m->o->eos);
+		at += width;
+	}
+	size_t end = (size_t)(at - b->at);
+	m->out->tokens += (end - b->n) / width;
+	m->out->documents++;
+	m->out->text_bytes += d->text.n;
+	b->n = end;
+	if (!m->disk && b->n > m->o->most)
+		return fail(err, ENOTSUP, "%s: a piece has more than %zu bytes of tokens and there is no disk to write it to: "
+			    "give more `memory` or a `cache`", m->name, m->o->most);
+	return 0;
+}
+
+/* Writes the piece to the cache; when that fails it stays in memory. */
+static void store(struct maker *m)
+{
+	struct made *out = m->out;
+	struct error cause = { 0 };
+	int r = 0;
+	if (m->o->cache == NULL || !m->disk)
+		return;
+	if (m->writer == NULL)
+		r = cache_begin(m->o->cache, m->key, m->o->width, &m->writer, &cause);
+	if (r == 0)
+		r = cache_write(m->writer, out->ids.at, out->ids.n / m->o->width, &cause);
+	if (r == 0) {
+		r = cache_commit(m->writer, out->documents, &out->cached, &cause);
+		m->writer = NULL;
+	}
+	if (r == 0) {
+		buffer_free(&out->ids);
+		return;
+	}
+	out->disk_failed = true;
+	log_warning("%s: the cache does not take a piece: %s", m->name, cause.text);
+}
+
+static int make_once(struct textfile *f, const struct textfiles_options *fo, uint32_t piece, struct maker *m,
+		     struct error *err)
+{
+	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
+	int r = textfile_documents(f, fo, piece, m->o->groups, false, take, m, err);
+	if (r == 0) {
+		bool spilled = m->writer != NULL;
+		store(m);
+		if (spilled && m->out->cached.source == NULL) {
+			m->disk = false;
+			r = -EAGAIN;
+		}
+	}
+	cache_abort(m->writer);
+	m->writer = NULL;
+	return r;
+}
+
+int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct encoder *encoder,
+	       const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err)
+{
+	struct textfile *f;
+	*out = (struct made){ 0 };
+	int r = textfiles_get(files, file, &f, err);
+	if (r != 0)
+		return r;
+	struct maker m = { .o = o, .encoder = encoder, .key = key, .out = out, .disk = o->cache != NULL,
+			   .name = f->source->name };
+	r = make_once(f, textfiles_options(files), piece, &m, err);
+	if (r == -EAGAIN && !m.disk) {
+		made_free(out);
+		out->disk_failed = true;
+		r = make_once(f, textfiles_options(files), piece, &m, err);
+	}
+	textfiles_put(files, f, r != 0);
+	if (r != 0)
+		made_free(out);
+	return r;
+}
+
+void made_free(struct made *m)
+{
+	buffer_free(&m->ids);
+	source_close(m->cached.source);
+	*m = (struct made){ 0 };
+}

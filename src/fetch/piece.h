@@ -1,0 +1,75 @@
+/* piece: the pieces of text files, made when somebody wants them, each once.
+ *
+ * A table of pieces (single flight), three queues, and the worker threads: `threads` for readers, as many
+ * at nice 10 for prefetch and counting. Bounds: PIECES_OPEN pieces open at once, memory/2 bytes of pieces
+ * without a disk; a queue is as long as what is asked for. A failed piece keeps its errno and text for
+ * PIECE_FAILED_S seconds. Only here is a fetch tried again. Any thread.
+ */
+#ifndef FW_FETCH_PIECE_H
+#define FW_FETCH_PIECE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fetch/textfile.h"
+#include "io/source.h"
+#include "store/cache.h"
+
+#define PIECES_OPEN 1024
+#define PIECE_FAILED_S 10
+
+enum priority { PRIORITY_READER, PRIORITY_PREFETCH, PRIORITY_COUNT };
+
+struct pieces;
+
+struct pieces_options {
+	struct textfiles *files;
+	struct cache *cache;            /* NULL: none */
+	const char *tokenizer, *pattern; /* opened when the first piece is made */
+	const char *tokenizer_sha256;
+	int64_t bos, eos;
+	unsigned width;
+	uint32_t groups;                /* row groups of a piece */
+	unsigned threads, retry_s;
+	uint64_t memory;
+	/* Pin of a file (32 bytes), for the cache key. */
+	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
+	bool (*remote)(void *arg, uint32_t file);
+	/* A piece was made or found (result 0, with its true tokens and documents), or failed for good (-errno). May turn a success into
+	 * an error (a count that does not fit): what it returns is the piece's result. Called without locks held, before readers see it. */
+	int (*made)(void *arg, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents, struct error *err);
+	/* The state of some piece changed: whoever waits should look again. */
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+int pieces_new(const struct pieces_options *options, struct pieces **out, struct error *err);
+/* Starts to stop: running fetches are ended through the http client's stop flag, nothing new begins. */
+void pieces_stop(struct pieces *p);
+/* Joins the threads and frees all. No piece may be held. NULL-safe. */
+void pieces_free(struct pieces *p);
+
+/* A piece that is at hand: its ids begin at `offset` of `source`. */
+struct piece_ref {
+	struct source *source;
+	uint64_t offset, tokens;
+	void *entry;
+};
+
+/* 0 and a reference; -EAGAIN: it was queued (or is being made), `changed` will be called; or the errno of its failure, with the text. */
+int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct piece_ref *out, struct error *err);
+void pieces_put(struct pieces *p, struct piece_ref *ref);
+/* Asks for it without waiting: 0 at hand, -EAGAIN queued, or its failure. */
+int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority);
+
+/* The name of a piece in the cache. */
+int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key *out, struct error *err);
+
+struct pieces_counters {
+	uint64_t hits, misses, fetched, tokenized, retries, errors, memory_bytes, queued;
+};
+void pieces_counters(struct pieces *p, struct pieces_counters *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* textfile: the text files that are open: source, Parquet footer, columns; kept for the next piece.
+ *
+ * At most TEXTFILES_OPEN stay open; one in use is never closed. Any thread.
+ */
+#ifndef FW_FETCH_TEXTFILE_H
+#define FW_FETCH_TEXTFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "format/document.h"
+#include "format/parquet.h"
+#include "io/listing.h"
+#include "io/source.h"
+
+#define TEXTFILES_OPEN 128
+
+struct textfile {
+	uint32_t file;
+	enum file_kind kind;
+	struct source *source;
+	struct parquet *parquet;               /* KIND_PARQUET, else NULL */
+	int text, id, url, token_count;        /* columns of a Parquet file, -1: none */
+	/* private */
+	unsigned users;
+	bool dropped;
+	uint64_t used;
+};
+
+struct textfiles;
+
+struct textfiles_options {
+	const char *column; /* NULL: text, else raw_content, else content */
+	size_t page;        /* bytes of a page or a line at most */
+	/* Opens the bytes of a file and holds them against its pin. */
+	int (*open)(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
+	void *arg;
+};
+
+int textfiles_new(const struct textfiles_options *options, struct textfiles **out, struct error *err);
+/* No file may be in use. NULL-safe. */
+void textfiles_free(struct textfiles *t);
+
+/* Opens a file, or hands out the open one. 0, or what opening, parquet_open or the choice of the column says (-EBADMSG: no
+ * such column, the text lists what was looked for). *out is given back with textfiles_put. */
+int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err);
+/* again: the file gave an error, so the next get opens it anew (on a new connection). */
+void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
+
+/* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. */
+int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece, uint32_t groups,
+		       bool with_ids, document_fn *fn, void *arg, struct error *err);
+const struct textfiles_options *textfiles_options(const struct textfiles *t);
+
+#endif
