@@ -18,7 +18,7 @@
 
 struct jsonl_options {
 	const char *column; /* the key of the text; NULL: the first that is there of text, raw_content, content */
-	size_t line;        /* bytes of a line at most; 0: 512 MiB. A longer one is -ENOTSUP and the text names `memory` */
+	size_t line;        /* bytes of a line at most; 0: 512 MiB. Longer: -ENOTSUP, the text names `memory` */
 };
 
 /* Pieces of a plain file of that size: max(1, ceil(size / JSONL_PIECE)). */
