@@ -1,0 +1,210 @@
+#include "token/vocab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* 6 bits of a base64 digit, 64 for what is none. */
+static uint8_t digit(uint8_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (uint8_t)(c - 'A');
+	if (c >= 'a' && c <= 'z')
+		return (uint8_t)(c - 'a' + 26);
+	if (c >= '0' && c <= '9')
+		return (uint8_t)(c - '0' + 52);
+	return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+struct digits {
+	uint8_t of[256];
+};
+
+static void digits_fill(struct digits *d)
+{
+	for (unsigned c = 0; c < 256; c++)
+		d->of[c] = digit((uint8_t)c);
+}
+
+/* Decodes canonical base64 with padding; out may be NULL. Number of bytes, or -1. */
+static int64_t base64(const struct digits *d, struct span s, uint8_t *out)
+{
+	if (s.n == 0 || s.n % 4 != 0)
+		return -1;
+	unsigned pad = s.at[s.n - 1] != '=' ? 0 : s.at[s.n - 2] != '=' ? 1 : 2;
+	int64_t n = (int64_t)(s.n / 4 * 3) - pad;
+	if (out == NULL)
+		return n;
+	uint8_t *end = out + n;
+	for (size_t i = 0; i < s.n; i += 4) {
+		unsigned cut = i + 4 == s.n ? pad : 0;
+		uint8_t a = d->of[s.at[i]], b = d->of[s.at[i + 1]];
+		uint8_t c = cut > 1 ? 0 : d->of[s.at[i + 2]], e = cut > 0 ? 0 : d->of[s.at[i + 3]];
+		if ((a | b | c | e) & 64)
+			return -1;
+		uint32_t bits = (uint32_t)a << 18 | (uint32_t)b << 12 | (uint32_t)c << 6 | e;
+		*out++ = (uint8_t)(bits >> 16);
+		if (out < end)
+			*out++ = (uint8_t)(bits >> 8);
+		if (out < end)
+			*out++ = (uint8_t)bits;
+	}
+	return n;
+}
+
+struct line {
+	struct span token; /* base64 */
+	uint32_t id;
+};
+
+/* Takes the next line. 1, 0 at the end of the file, or an error. */
+static int next_line(struct span *file, uint64_t number, const char *name, struct line *out, struct error *err)
+{
+	if (file->n == 0)
+		return 0;
+	const uint8_t *end = memchr(file->at, '\n', file->n);
+	struct span line = span_of(file->at, end != NULL ? (size_t)(end - file->at) : file->n);
+	span_skip(file, line.n + (end != NULL));
+	const uint8_t *space = memchr(line.at, ' ', line.n);
+	uint64_t id = 0;
+	size_t i = space != NULL ? (size_t)(space - line.at) + 1 : line.n;
+	if (i >= line.n || line.n - i > 10)
+		return fail(err, EBADMSG, "%s: line %llu: expected base64, a space and an id", name,
+			    (unsigned long long)number);
+	for (size_t k = i; k < line.n; k++) {
+		if (line.at[k] < '0' || line.at[k] > '9')
+			return fail(err, EBADMSG, "%s: line %llu: the id is not a number", name,
+				    (unsigned long long)number);
+		id = id * 10 + (line.at[k] - '0');
+	}
+	if (id >= VOCAB_MOST)
+		return fail(err, ENOTSUP, "%s: line %llu: id %llu, at most %u are supported", name,
+			    (unsigned long long)number, (unsigned long long)id, VOCAB_MOST);
+	*out = (struct line){ .token = span_of(line.at, i - 1), .id = (uint32_t)id };
+	return 1;
+}
+
+int vocab_count_tiktoken(struct span file, const char *name, uint32_t *n, struct error *err)
+{
+	struct line line;
+	uint64_t number = 1;
+	int r;
+	*n = 0;
+	while ((r = next_line(&file, number++, name, &line, err)) > 0)
+		if (line.id >= *n)
+			*n = line.id + 1;
+	if (r == 0 && *n == 0)
+		return fail(err, EBADMSG, "%s: no token in it", name);
+	return r;
+}
+
+/* Stores the length of each token behind its id, then the offsets. */
+static int measure(struct vocab *v, struct span file, const char *name, struct error *err)
+{
+	struct digits d;
+	struct line line;
+	uint64_t number = 1;
+	int r;
+	digits_fill(&d);
+	while ((r = next_line(&file, number, name, &line, err)) > 0) {
+		int64_t n = base64(&d, line.token, NULL);
+		if (n <= 0)
+			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name, (unsigned long long)number);
+		if (v->at[line.id + 1] != 0)
+			return fail(err, EBADMSG, "%s: line %llu: id %u stands twice", name, (unsigned long long)number,
+				    line.id);
+		v->at[line.id + 1] = (uint32_t)n;
+		if (n > v->longest)
+			v->longest = (uint32_t)n;
+		number++;
+	}
+	/* The file is at most 4 GiB (the caller's bound), and so is what it decodes to. */
+	for (uint32_t i = 0; i < v->n; i++)
+		v->at[i + 1] += v->at[i];
+	return r;
+}
+
+int vocab_read_tiktoken(struct vocab *v, struct span file, const char *name, struct error *err)
+{
+	int r = vocab_count_tiktoken(file, name, &v->n, err);
+	if (r < 0)
+		return r;
+	v->at = calloc((size_t)v->n + 1, sizeof *v->at);
+	if (v->at == NULL)
+		return fail(err, ENOMEM, "%s: out of memory", name);
+	r = measure(v, file, name, err);
+	if (r < 0)
+		return r;
+	v->bytes = malloc(v->at[v->n]);
+	if (v->bytes == NULL)
+		return fail(err, ENOMEM, "%s: out of memory", name);
+	struct digits d;
+	struct line line;
+	uint64_t number = 1;
+	digits_fill(&d);
+	for (; (r = next_line(&file, number, name, &line, err)) > 0; number++)
+		if (base64(&d, line.token, v->bytes + v->at[line.id]) < 0)
+			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name, (unsigned long long)number);
+	return r < 0 ? r : vocab_index(v, name, err);
+}
+
+static uint32_t hash_bytes(const uint8_t *p, size_t n)
+{
+	uint64_t h = n * UINT64_C(0x9E3779B97F4A7C15);
+	for (; n >= 8; p += 8, n -= 8)
+		h = (h ^ load_u64(p)) * UINT64_C(0xD6E8FEB86659FD93), h ^= h >> 32;
+	uint64_t tail = 0;
+	for (size_t i = 0; i < n; i++)
+		tail |= (uint64_t)p[i] << (8 * i);
+	h = (h ^ tail) * UINT64_C(0xD6E8FEB86659FD93);
+	h ^= h >> 32;
+	h *= UINT64_C(0x9E3779B97F4A7C15);
+	return (uint32_t)(h >> 32);
+}
+
+uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n)
+{
+	if (n > v->longest)
+		return VOCAB_NONE;
+	for (uint32_t s = hash_bytes(p, n) & v->mask; v->slot[s] != 0; s = (s + 1) & v->mask) {
+		struct span token = vocab_bytes(v, v->slot[s] - 1);
+		if (token.n == n && memcmp(token.at, p, n) == 0)
+			return v->slot[s] - 1;
+	}
+	return VOCAB_NONE;
+}
+
+int vocab_index(struct vocab *v, const char *name, struct error *err)
+{
+	uint32_t slots = 512;
+	while (slots < 2 * v->n)
+		slots *= 2;
+	v->mask = slots - 1;
+	v->slot = calloc(slots, sizeof *v->slot);
+	if (v->slot == NULL)
+		return fail(err, ENOMEM, "%s: out of memory", name);
+	for (uint32_t id = 0; id < v->n; id++) {
+		struct span token = vocab_bytes(v, id);
+		if (token.n == 0)
+			continue;
+		uint32_t s = hash_bytes(token.at, token.n) & v->mask;
+		for (; v->slot[s] != 0; s = (s + 1) & v->mask) {
+			struct span other = vocab_bytes(v, v->slot[s] - 1);
+			if (other.n == token.n && memcmp(other.at, token.at, token.n) == 0)
+				return fail(err, EBADMSG, "%s: ids %u and %u have the same bytes", name, v->slot[s] - 1, id);
+		}
+		v->slot[s] = id + 1;
+	}
+	for (unsigned b = 0; b < 256; b++) {
+		v->byte[b] = vocab_find(v, &(uint8_t){ (uint8_t)b }, 1);
+		if (v->byte[b] == VOCAB_NONE)
+			return fail(err, EBADMSG, "%s: no token for byte 0x%02X", name, b);
+	}
+	return 0;
+}
+
+void vocab_free(struct vocab *v)
+{
+	free(v->at);
+	free(v->bytes);
+	free(v->slot);
+}

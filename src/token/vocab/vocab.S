@@ -1,0 +1,25 @@
+/* The vocabularies that the program ships, byte for byte as published: see README.md beside this file. */
+	.section .rodata
+	.macro vocabulary name, file
+	.balign 64
+	.globl \name
+	.hidden \name
+	.type \name, %object
+\name:
+	.incbin "\file"
+\name\()_end:
+	.size \name, . - \name
+	.balign 8
+	.globl \name\()_size
+	.hidden \name\()_size
+	.type \name\()_size, %object
+\name\()_size:
+	.8byte \name\()_end - \name
+	.size \name\()_size, 8
+	.endm
+
+	vocabulary vocab_gpt2, "r50k_base.tiktoken"
+	vocabulary vocab_cl100k, "cl100k_base.tiktoken"
+	vocabulary vocab_o200k, "o200k_base.tiktoken"
+
+	.section .note.GNU-stack, "", %progbits
