@@ -1,0 +1,210 @@
+"""Errors of an HTTP server, made by tests/faultserver.py: each errno, retries, interruption, and that nothing else waits."""
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from expect import GOOD, NONE, SAMPLE, differing, touching
+from tap import DATA, TMP, Mount, code, digest, equal, ok, read, until
+
+WWW = TMP / "www"
+CONTROL, LOG = TMP / "control", TMP / "requests"
+number = 0
+
+
+@contextlib.contextmanager
+def server(fault=""):
+    """A server of sample/10BT and bad/ below WWW; the faults of its control file are changed by control()."""
+    control(fault)
+    LOG.write_text("")
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = subprocess.Popen([sys.executable, os.path.join(here, "../faultserver.py"), str(WWW), "--control", str(CONTROL), "--log",
+                          str(LOG), "--with-parent"], stdout=subprocess.PIPE, text=True)
+    try:
+        yield "http://127.0.0.1:" + p.stdout.readline().split()[1], p
+    finally:
+        p.kill()
+        p.wait()
+
+
+def control(fault):
+    CONTROL.write_text(fault + "\n")
+
+
+def requests():
+    return [line.split("\t") for line in LOG.read_text().splitlines()]
+
+
+def fresh():
+    """A new cache folder: everything is cold."""
+    global number
+    number += 1
+    path = TMP / ("cold%d" % number)
+    path.mkdir()
+    return "cache=%s" % path
+
+
+def sample(url):
+    return ["%s/000_0000%d.parquet" % (url, i) for i in range(4)]
+
+
+def refused():
+    """What fails with which errno, and that the other files' batches are right."""
+    cases = (
+        ("a server that refuses (403)", "status;code=403", "EACCES"),
+        ("a server that refuses (401)", "status;code=401", "EACCES"),
+        ("a file that changed (ETag)", "etag;tag=changed", "ESTALE"),
+        ("a server that fails (503) beyond retry", "status;code=503", "EIO"),
+        ("connections that are reset beyond retry", "reset;bytes=10", "EIO"),
+        ("answers that are no HTTP", "garbage", "EIO"),
+        ("an answer of another range", "range;kind=first", "EIO"),
+    )
+    for what, fault, name in cases:
+        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh()), foreground=True) as m:
+            control("000_00001* " + fault)
+            begun = time.monotonic()
+            wrong = differing(m, touching(1), [name])
+            ok(not wrong, "%s is %s, other files read right" % (what, name), *wrong[:6])
+            ok(time.monotonic() - begun < 25, "%s: ends within retry" % what, time.monotonic() - begun)
+            ok("000_00001.parquet" in m.log.read_text(), "%s: the log names the URL" % what, m.log.read_text())
+
+
+def silent():
+    for what, fault in (("a server that never answers", "silent"), ("a transfer that stalls", "stall;bytes=100")):
+        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+            control("000_00001* " + fault)
+            begun = time.monotonic()
+            k = min(touching(1))
+            equal(code(read, m / ("rank_0/batch_%04d.bin" % k)), "ETIMEDOUT", "%s is ETIMEDOUT after retry" % what)
+            ok(time.monotonic() - begun < 20, "%s: in time" % what, time.monotonic() - begun)
+            control("")
+            time.sleep(11)
+            wrong = differing(m)
+            ok(not wrong, "%s: ten seconds later it is tried again, all is right" % what, *wrong[:6])
+
+
+def down():
+    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+        cached = differing(m, set(range(10, 118)), ["?"])
+        p.kill()
+        p.wait()
+        again = differing(m, set(range(10, 118)), ["?"])
+        ok([c for c in cached if "batch 0:" in c] == [] == [c for c in again if "batch 0:" in c], "what is cached reads while the server is down")
+    # Cold: nothing is cached but what counting read.
+    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+        p.kill()
+        p.wait()
+        begun = time.monotonic()
+        have = code(read, m / "rank_0/batch_0117.bin")
+        ok(have in ("EIO", "ETIMEDOUT"), "a server that is down is EIO or ETIMEDOUT after retry", have)
+        ok(1 < time.monotonic() - begun < 15, "and retry is what bounds it", time.monotonic() - begun)
+
+
+def retried():
+    """Faults that pass: the reader sees nothing of them."""
+    for fault in ("status;code=503;first=2", "status;code=429;retry=1;first=1", "reset;bytes=100;first=1", "truncate;bytes=77;first=2",
+                  "garbage;first=1", "length;first=1", "range;kind=garbage;first=1", "gzip;first=1", "redirect;first=1", "chunked",
+                  "unframed", "noetag", "late;seconds=0.02"):
+        with server() as (url, _):
+            try:
+                if fault == "noetag":
+                    control("* noetag")
+                with Mount(sample(url), "%s,%s,retry=30" % (NONE, fresh())) as m:
+                    control("* " + fault)
+                    wrong = differing(m)
+                    ok(not wrong, "%s: read right all the same" % fault, *wrong[:6])
+            except RuntimeError as e:
+                ok(False, fault, e)
+
+
+def flipped():
+    """good_crc.parquet has page CRCs: a byte that flips on the way is fetched once more, on a new connection."""
+    crc = next(i for i, (a, b) in enumerate(zip((DATA / "bad/good_crc.parquet").read_bytes(), (DATA / "bad/page_crc.parquet").read_bytes()))
+               if a != b)
+    options = "batch_size=2,seq_len=128,shuffle=none,retry=2"
+    for what, fault in (("once", "flip;at=%d;first=1" % crc), ("always", "flip;at=%d" % crc)):
+        with server() as (url, _), Mount(["%s/good_crc.parquet" % url], "%s,%s" % (options, fresh())) as m:
+            control("good_crc* " + fault)
+            asked = len(requests())
+            have = [digest(m / ("rank_0/batch_%04d.bin" % k)) for k in range(26)]
+            if what == "once":
+                equal(have, GOOD, "a byte that flips on the way once: fetched once more, right")
+            else:
+                bad = set(range(17 // 2, -(-33 // 2)))
+                equal(have, ["EBADMSG" if k in bad else GOOD[k] for k in range(26)], "a byte that always flips: EBADMSG, only its row group")
+            holding = [r for r in requests()[asked:] if r[4] != "-" or r[2].startswith("bytes=") and
+                       int(r[2][6:].split("-")[0] or 0) <= crc <= int(r[2].split("-")[1] or 0)]
+            equal(len(holding), 2, "%s: the range was fetched twice" % what)
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def interrupted():
+    """A cold read ends at once with EINTR; ls and cached reads never wait for it; unmounting neither."""
+    with server() as (url, _), Mount(sample(url), "%s,%s,retry=300" % (NONE, fresh()), foreground=True) as m:
+        last = max(touching(0, {0})) - 1
+        warm = [m / ("rank_0/batch_%04d.bin" % k) for k in range(last)]
+        for f in warm[:4]:
+            read(f)
+        until(5, lambda: m.stats()["queue_length"] == 0)
+        control("000_0000[123]* silent")
+        cold = [m / ("rank_0/batch_%04d.bin" % k) for k in sorted(touching(2) | touching(3) | touching(1))]
+        readers = [subprocess.Popen(["cat", str(f)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for f in cold[:24]]
+        time.sleep(1)
+        ok(all(r.poll() is None for r in readers), "24 cold readers wait")
+        times = []
+        for f in warm[4:]:
+            begun = time.monotonic()
+            have = digest(f)
+            times.append(time.monotonic() - begun)
+            if have != SAMPLE["sha256"]["epoch_0/rank_0/" + f.name]:
+                ok(False, "%s while others wait" % f.name, have)
+        ok(max(times) < 0.3, "cached reads stay fast while 24 cold reads hang", max(times))
+        begun = time.monotonic()
+        names = os.listdir(m / "rank_0")
+        [os.stat(m / "rank_0" / n) for n in names]
+        m.dataset()
+        ok(time.monotonic() - begun < 0.5 and len(names) == 118, "ls -l and dataset.json too", time.monotonic() - begun)
+
+        begun = time.monotonic()
+        for r in readers:
+            r.send_signal(signal.SIGINT)
+        codes = [r.wait(10) for r in readers]
+        ok(time.monotonic() - begun < 1 and set(codes) == {-signal.SIGINT}, "SIGINT ends all of them at once", time.monotonic() - begun, codes)
+
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.siginterrupt(signal.SIGUSR1, True)
+        fd = os.open(cold[30], os.O_RDONLY)
+        buffer = ctypes.create_string_buffer(100)
+        main = threading.main_thread().ident
+        threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGUSR1)).start()
+        begun = time.monotonic()
+        n = libc.read(fd, buffer, 100)
+        equal((n, ctypes.get_errno()), (-1, 4), "read(2) fails with EINTR")
+        ok(time.monotonic() - begun < 1.5, "at once", time.monotonic() - begun)
+        os.close(fd)
+
+        r = subprocess.Popen(["cat", str(cold[31])], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        begun = time.monotonic()
+        m.process.send_signal(signal.SIGTERM)
+        m.process.wait(20)
+        ok(time.monotonic() - begun < 3, "SIGTERM ends the mount while a read hangs", time.monotonic() - begun)
+        ok(r.wait(10) != 0, "and the reader with an error")
+
+
+WWW.mkdir()
+for f in list((DATA / "sample/10BT").glob("*.parquet")) + [DATA / "bad/good_crc.parquet"]:
+    shutil.copy(f, WWW)
+refused()
+silent()
+down()
+retried()
+flipped()
+interrupted()
