@@ -21,10 +21,10 @@ struct index;
 int index_open(const char *dir, size_t map_size, struct index **out, struct error *err);
 void index_close(struct index *x); /* NULL-safe; writes what is buffered */
 
-/* 0, -ENOENT (not there, or it did not validate). out is emptied first. */
+/* 0, -ENOENT (not there, or it did not validate: then it is removed). out is emptied first. May wait for a commit. */
 int index_get(struct index *x, const void *key, size_t key_size, struct buffer *out);
-/* Remembers; a write is buffered and committed within a second or 1024 records, so that it costs no fsync each. An error (full disk) is logged once and
- * counted, never returned. */
+/* Remembers; a write is buffered and committed within a second or 1024 records, so that it costs no fsync each. An error (full disk, a value over RECORD_VALUE bytes) is
+ * logged once, never returned. There is no thread for it: puts and gets look at the clock. A commit survives kill -9; a power cut may take the last. */
 void index_put(struct index *x, const void *key, size_t key_size, const void *value, size_t n);
 /* Commits what is buffered. */
 void index_flush(struct index *x);

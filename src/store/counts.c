@@ -1,0 +1,82 @@
+#include "store/counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define VERSION 1
+#define VARINT_MOST 5 /* bytes of a number below 2^32 */
+
+static size_t store_varint(uint8_t *to, uint32_t v)
+{
+	size_t n = 0;
+	while (v >= 0x80) {
+		to[n++] = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	to[n++] = (uint8_t)v;
+	return n;
+}
+
+int counts_encode(const struct counts *c, struct buffer *out)
+{
+	uint8_t head[24] = "FWC1";
+	if (c->pieces > COUNTS_PIECES)
+		return -EINVAL;
+	store_u32(head + 4, VERSION);
+	store_u64(head + 8, c->documents);
+	store_u32(head + 16, c->pieces);
+	store_u32(head + 20, 0);
+	int r = buffer_add(out, head, sizeof head, 0, NULL);
+	for (uint32_t i = 0; r == 0 && i < c->pieces; i++) {
+		uint8_t bytes[VARINT_MOST];
+		/* COUNTS_BAD + 1 is 0. */
+		r = buffer_add(out, bytes, store_varint(bytes, c->tokens[i] + 1u), 0, NULL);
+	}
+	return r;
+}
+
+/* Takes the shortest form of a number below 2^32 and no other, so that a record has one spelling. */
+static bool take_varint(struct span *in, uint32_t *out)
+{
+	uint64_t v = 0;
+	uint8_t byte = 0;
+	for (unsigned i = 0; i < VARINT_MOST; i++) {
+		if (!span_u8(in, &byte))
+			return false;
+		v |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte < 0x80) {
+			*out = (uint32_t)v;
+			return v <= UINT32_MAX && (byte != 0 || i == 0);
+		}
+	}
+	return false;
+}
+
+int counts_decode(struct span in, struct counts *out)
+{
+	struct span magic;
+	uint32_t version, pieces, flags, v;
+	uint64_t documents;
+	if (!span_take(&in, 4, &magic) || !span_is(magic, "FWC1") || !span_u32(&in, &version) ||
+	    version != VERSION || !span_u64(&in, &documents) || !span_u32(&in, &pieces) || !span_u32(&in, &flags) ||
+	    flags != 0)
+		return -EBADMSG;
+	/* Each piece has a byte or more: what is allocated is bounded by what is there. */
+	if (pieces > COUNTS_PIECES || pieces > in.n)
+		return -EBADMSG;
+	uint32_t *tokens = malloc(pieces > 0 ? pieces * sizeof *tokens : 1);
+	if (tokens == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < pieces; i++) {
+		if (!take_varint(&in, &v))
+			goto bad;
+		tokens[i] = v - 1u;
+	}
+	if (in.n > 0)
+		goto bad;
+	*out = (struct counts){ .documents = documents, .pieces = pieces, .tokens = tokens };
+	return 0;
+bad:
+	free(tokens);
+	return -EBADMSG;
+}
