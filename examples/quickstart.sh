@@ -23,7 +23,7 @@ unmount_ours() {
 		;;
 	esac
 }
-trap 'unmount_ours "$again"; rmdir "$again"' EXIT
+trap 'unmount_ours "$again/mnt"; as_root rm -rf "$again"' EXIT
 
 say "1. Packages"
 install_packages $BUILD_PACKAGES $SHOW_PACKAGES
@@ -64,10 +64,11 @@ say "7. Another rank has another batch"
 (cd "$mnt" && sha256sum rank_0/batch_0000.bin rank_1/batch_0000.bin)
 ! cmp -s "$mnt/rank_0/batch_0000.bin" "$mnt/rank_1/batch_0000.bin"
 
-say "8. A second mount has the same bytes"
-as_root mount -t fuse fineweb "$again" -o world_size=2,batch_size=4
-diff -r "$mnt/rank_0" "$again/rank_0"
-diff -r "$mnt/rank_1" "$again/rank_1"
+say "8. A second mount, with an empty cache, has the same bytes"
+mkdir "$again/mnt"
+as_root mount -t fuse fineweb "$again/mnt" -o world_size=2,batch_size=4,cache="$again/cache"
+diff -r "$mnt/rank_0" "$again/mnt/rank_0"
+diff -r "$mnt/rank_1" "$again/mnt/rank_1"
 echo "every batch of both ranks is identical"
 
 say "It stays mounted at $mnt. To unmount it: umount $mnt"
