@@ -18,7 +18,9 @@ enum shuffle { SHUFFLE_BLOCK, SHUFFLE_NONE, SHUFFLE_FULL, SHUFFLE_TORCH };
 enum stride { STRIDE_SEQUENCE, STRIDE_PIECE };
 enum tail { TAIL_DROP, TAIL_PAD };
 
+#ifndef EPOCH_CHECKPOINTS /* tests of the checkpoints build with few */
 #define EPOCH_CHECKPOINTS 65536
+#endif
 
 struct order_params {
 	uint64_t seed;

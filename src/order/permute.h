@@ -26,7 +26,7 @@ void permutation_init(struct permutation *p, uint64_t key, uint64_t n);
 /* Position i < n, and its inverse; n <= 1 gives i. */
 uint64_t permute(const struct permutation *p, uint64_t i);
 uint64_t unpermute(const struct permutation *p, uint64_t y);
-/* out[j] = permute(p, in[j]) for count positions; faster than one after another; the scalar twin is permute. */
+/* out[j] = permute(p, in[j]) for count positions; faster than one after another; the scalar twin is permute. in may be out. */
 void permute_many(const struct permutation *p, const uint64_t *in, uint64_t *out, unsigned count);
 
 #endif
