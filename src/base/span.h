@@ -103,6 +103,24 @@ static inline bool span_u64(struct span *s, uint64_t *out)
 	return span_skip(s, 8);
 }
 
+/* Moves an unsigned LEB128 number (7 bits a byte, the low ones first) into *out; false when the bytes end
+ * inside it or it has more than 64 bits: it is the former when fewer than 10 bytes are left. */
+static inline bool span_uleb(struct span *s, uint64_t *out)
+{
+	uint64_t v = 0;
+	for (size_t i = 0; i < s->n && i < 10; i++) {
+		uint8_t b = s->at[i];
+		if (i == 9 && b > 1)
+			return false;
+		v |= (uint64_t)(b & 0x7f) << 7 * i;
+		if (b < 0x80) {
+			*out = v;
+			return span_skip(s, i + 1);
+		}
+	}
+	return false;
+}
+
 static inline bool span_is(struct span s, const char *text)
 {
 	size_t n = strlen(text);

@@ -1,8 +1,8 @@
 /* parquet: the text and count columns of an Apache Parquet file, read by range.
  *
  * Source: the Apache Parquet format specification (parquet.thrift, Encodings.md, README.md of
- * apache/parquet-format 2.10) and Thrift's compact protocol. Only what FineWeb and its like need is here: see the
- * project's manual. Nothing is written. After parquet_open a struct parquet is immutable: any
+ * apache/parquet-format 2.10) and Thrift's compact protocol. Only what FineWeb and its like need is here:
+ * see the project's manual. Nothing is written. After parquet_open a struct parquet is immutable: any
  * number of threads may read from it at once.
  */
 #ifndef FW_FORMAT_PARQUET_H
@@ -19,23 +19,28 @@ struct parquet;
 
 struct parquet_limits {
 	size_t footer; /* bytes of a footer; 0: 256 MiB */
-	size_t page;   /* bytes of a page, compressed or not; 0: 512 MiB. A larger one is -ENOTSUP and the text names `memory` */
+	size_t page;   /* of a page, compressed or not; 0: 512 MiB. A larger one is -ENOTSUP, named `memory` */
 };
 
-/* Reads and checks the footer: magic, length, schema, row groups, column chunks (offsets within the
- * file, sums that fit). s must outlive *out and is not closed by it. 0; -EBADMSG (damaged: the text
- * says what and where), -ENOTSUP (encrypted: PARE magic or encryption_algorithm in a plaintext footer), or what source_read says. */
-int parquet_open(struct source *s, const struct parquet_limits *limits, struct parquet **out, struct error *err);
+/* Reads and checks the footer: magic, length, schema, row groups, column chunks (offsets within the file,
+ * sums that fit). s must outlive *out and is not closed by it. 0; -EBADMSG (damaged: the text says what and
+ * where), -ENOTSUP (encrypted: PARE magic or encryption_algorithm in a plaintext footer), or what
+ * source_read says. */
+int parquet_open(struct source *s, const struct parquet_limits *limits, struct parquet **out,
+		 struct error *err);
 void parquet_close(struct parquet *p);
 
 uint32_t parquet_row_groups(const struct parquet *p);
 uint64_t parquet_rows(const struct parquet *p, uint32_t group);
 
-/* The number of row groups from the head of the footer alone (FileMetaData is written in field order, the list's
- * length stands before it): reads the last 8 bytes and a few KiB. Errors as parquet_open. */
-int parquet_count_row_groups(struct source *s, const struct parquet_limits *limits, uint32_t *out, struct error *err);
+/* The number of row groups from the head of the footer alone (FileMetaData is written in field order, the
+ * list's length stands before it): reads the last 8 bytes and at most the first 64 KiB of the footer, more
+ * only if the schema is longer. Errors as parquet_open; what stands behind is not looked at. */
+int parquet_count_row_groups(struct source *s, const struct parquet_limits *limits, uint32_t *out,
+			     struct error *err);
 
-/* Index of the leaf column with this dotted path ("text"), -ENOENT when there is none. A column inside a list or map (max repetition level > 0) is not found. */
+/* Index of the leaf column with this dotted path ("text"), -ENOENT when there is none. A column inside a
+ * list or map (max repetition level > 0) is not found. */
 int parquet_column(const struct parquet *p, const char *path);
 /* 0 if the column holds texts (BYTE_ARRAY), -ENOTSUP with a text that names the type else. */
 int parquet_is_text(const struct parquet *p, int column, struct error *err);
@@ -47,9 +52,10 @@ struct parquet_range {
 void parquet_chunk(const struct parquet *p, uint32_t group, int column, struct parquet_range *out);
 
 /* Calls fn for each row of a row group, in order. text must be a BYTE_ARRAY column; id and url may be -1
- * (not wanted) or such a column. Memory: the dictionary and the current page of each column, nothing that grows with the row
- * group; pages are read from the source one at a time. 0; -EBADMSG (page header, CRC, sizes, encodings, levels, a row count that differs),
- * -ENOTSUP (codec, encoding, page beyond the limit), what source_read says or what fn returned. The text names file, row group, page offset and cause. */
+ * (not wanted) or such a column. Memory: the dictionary and the current page of each column, nothing that
+ * grows with the row group; pages are read from the source one at a time. 0; -EBADMSG (page header, CRC,
+ * sizes, encodings, levels, a row count that differs), -ENOTSUP (codec, encoding, page beyond the limit),
+ * what source_read says or what fn returned. The text names file, row group, page offset and cause. */
 int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url,
 		  document_fn *fn, void *arg, struct error *err);
 
