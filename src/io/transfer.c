@@ -1,0 +1,496 @@
+#define _GNU_SOURCE
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "io/transfer.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/checked.h"
+#include "io/url.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0"
+#endif
+
+#define HOPS 5
+#define HEADER_MAX (64u << 10)  /* all header lines of one hop, interim answers included */
+#define DROPPED_MAX (64u << 10) /* of the body of an answer that is not wanted, to keep its connection */
+#define POLL_MS 50              /* how late `stop` may be seen */
+#define SLOW 1024               /* bytes a second, below which an attempt is stalled */
+#define SLOWEST 4096            /* bytes a second over all of it, of which the total time-out is made */
+#define TOTAL_MAX_MS 600000
+
+/* An easy handle and the multi handle that drives it and keeps its connection. */
+struct slot {
+	CURL *easy;
+	CURLM *multi;
+	struct slot *next;
+};
+
+struct transfers {
+	unsigned connect_ms, stall_ms, connections;
+	const atomic_bool *stop;
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	struct slot *idle; /* the last one used first: its connection is the most likely to live */
+	unsigned made;
+	_Atomic uint64_t requests, bytes;
+};
+
+/* One hop of one request. */
+struct run {
+	struct transfers *t;
+	const struct request *q;
+	struct answer answer;
+	struct sink sink;
+	struct error *err;
+	uint64_t got, header, seen_at_mark;
+	int64_t mark_ms;
+	int code;      /* what a callback ended the transfer with, 0: none did */
+	bool in_body;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static const char *range_of(const struct request *q)
+{
+	return q->range == NULL ? "all" : q->range;
+}
+
+static bool stopped(const struct transfers *t)
+{
+	return t->stop != NULL && atomic_load(t->stop);
+}
+
+static void global_init(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+int transfers_new(const struct http_options *options, struct transfers **out, struct error *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_condattr_t attributes;
+	struct transfers *t = calloc(1, sizeof *t);
+	if (t == NULL)
+		return fail(err, ENOMEM, "out of memory for an HTTP client");
+	pthread_once(&once, global_init);
+	t->connect_ms = options->connect_timeout_ms != 0 ? options->connect_timeout_ms : 10000;
+	t->stall_ms = options->stall_timeout_ms != 0 ? options->stall_timeout_ms : 15000;
+	t->connections = options->connections != 0 ? options->connections : 16;
+	t->stop = options->stop;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->freed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	*out = t;
+	return 0;
+}
+
+static void slot_free(struct slot *s)
+{
+	curl_easy_cleanup(s->easy);
+	curl_multi_cleanup(s->multi);
+	free(s);
+}
+
+void transfers_free(struct transfers *t)
+{
+	if (t == NULL)
+		return;
+	while (t->idle != NULL) {
+		struct slot *s = t->idle;
+		t->idle = s->next;
+		slot_free(s);
+	}
+	pthread_cond_destroy(&t->freed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+void transfers_count(struct transfers *t, struct http_counters *out)
+{
+	out->requests = atomic_load(&t->requests);
+	out->bytes = atomic_load(&t->bytes);
+}
+
+static struct slot *slot_make(void)
+{
+	struct slot *s = calloc(1, sizeof *s);
+	if (s == NULL)
+		return NULL;
+	s->easy = curl_easy_init();
+	s->multi = curl_multi_init();
+	if (s->easy != NULL && s->multi != NULL)
+		return s;
+	slot_free(s);
+	return NULL;
+}
+
+/* A slot for this thread alone; waits while all are taken. */
+static int slot_take(struct transfers *t, struct slot **out, struct error *err)
+{
+	struct slot *s = NULL;
+	bool make = false;
+	pthread_mutex_lock(&t->lock);
+	while (!stopped(t) && t->idle == NULL && t->made == t->connections) {
+		struct timespec until;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += POLL_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&t->freed, &t->lock, &until);
+	}
+	if (!stopped(t)) {
+		s = t->idle;
+		make = s == NULL;
+		if (make)
+			t->made++;
+		else
+			t->idle = s->next;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (make) {
+		s = slot_make();
+		if (s == NULL) {
+			pthread_mutex_lock(&t->lock);
+			t->made--;
+			pthread_cond_signal(&t->freed);
+			pthread_mutex_unlock(&t->lock);
+			return fail(err, ENOMEM, "out of memory for an HTTP connection");
+		}
+	}
+	*out = s;
+	return s != NULL ? 0 : -EINTR;
+}
+
+static void slot_give(struct transfers *t, struct slot *s)
+{
+	pthread_mutex_lock(&t->lock);
+	s->next = t->idle;
+	t->idle = s;
+	pthread_cond_signal(&t->freed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *arg)
+{
+	struct run *run = arg;
+	const struct request *q = run->q;
+	(void)one;
+	/* What follows a body are trailers: nothing in them may change what was decided. */
+	if (run->in_body)
+		return n;
+	run->header += n;
+	if (run->header > HEADER_MAX) {
+		run->code = again(run->err, fail(run->err, EIO,
+						 "%s (bytes %s): the header has more than %u bytes",
+						 q->name, range_of(q), HEADER_MAX));
+		return 0;
+	}
+	if (!answer_line(&run->answer, span_of(line, n)) || run->answer.status < 200)
+		return n;
+	if (run->answer.status < 300)
+		run->code = q->accept(q->arg, &run->answer, &run->sink, run->err);
+	return run->code == 0 ? n : 0;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
+{
+	struct run *run = arg;
+	struct sink *sink = &run->sink;
+	(void)one;
+	run->in_body = true;
+	atomic_fetch_add(&run->t->bytes, n);
+	if (run->answer.status < 200 || run->answer.status >= 300) {
+		run->got += n;
+		return run->got > DROPPED_MAX ? 0 : n;
+	}
+	if (sink->grow != NULL) {
+		run->code = buffer_add(sink->grow, bytes, n, sink->limit, run->err);
+		if (run->code != 0)
+			fail_in(run->err, "%s (bytes %s): the body is too long", run->q->name,
+				range_of(run->q));
+	} else if (n > sink->n - run->got) {
+		run->code = again(run->err, fail(run->err, EIO,
+						 "%s (bytes %s): the body has more than the %" PRIu64
+						 " bytes that were asked for", run->q->name,
+						 range_of(run->q), sink->n));
+	} else {
+		memcpy(sink->to + run->got, bytes, n);
+	}
+	run->got += n;
+	return run->code == 0 ? n : 0;
+}
+
+static long total_ms(const struct run *run)
+{
+	uint64_t ms = (uint64_t)run->t->connect_ms + run->t->stall_ms;
+	if (!add_u64(ms, run->q->expect / SLOWEST * 1000, &ms))
+		return TOTAL_MAX_MS;
+	return (long)min_u64(ms, TOTAL_MAX_MS);
+}
+
+/* The handle is made anew for each hop, so that nothing of one request can be in another. */
+static int prepare(struct slot *s, struct run *run, const char *url, struct curl_slist *header, char *text)
+{
+	CURL *e = s->easy;
+	long bad = 0;
+	curl_easy_reset(e);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_URL, url);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	bad |= (long)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	bad |= (long)curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Else a stop would wait for the resolver. */
+	bad |= (long)curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+#endif
+	bad |= (long)curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_USERAGENT, "finewebfs/" PACKAGE_VERSION);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_HTTPHEADER, header);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_RANGE, run->q->range);
+	/* The bytes of the file are wanted as they are, whatever the server calls them. */
+	bad |= (long)curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)run->t->connect_ms);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, total_ms(run));
+	bad |= (long)curl_easy_setopt(e, CURLOPT_ERRORBUFFER, text);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_HEADERDATA, run);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	bad |= (long)curl_easy_setopt(e, CURLOPT_WRITEDATA, run);
+	/* Only a hint: a handle whose last transfer failed may refuse to change it. */
+	curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 256L << 10);
+	if (bad == 0)
+		return 0;
+	return fail(run->err, ENOMEM, "%s: libcurl cannot be set up", run->q->name);
+}
+
+/* Less than SLOW bytes a second over the stall time-out. Connecting has its own limit. */
+static bool stalled(struct slot *s, struct run *run)
+{
+	int64_t now = now_ms(), past = now - run->mark_ms;
+	uint64_t seen = run->got + run->header - run->seen_at_mark;
+	curl_off_t sent_us = 0;
+	if (past < run->t->stall_ms)
+		return false;
+	curl_easy_getinfo(s->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+	if (sent_us > 0 && seen < (uint64_t)past * SLOW / 1000)
+		return true;
+	run->mark_ms = now;
+	run->seen_at_mark += seen;
+	return false;
+}
+
+/* Drives one hop to its end. *result is libcurl's word on it when 0 is returned. */
+static int drive(struct slot *s, struct run *run, CURLcode *result)
+{
+	const struct request *q = run->q;
+	int running = 1, left, r = 0;
+	CURLMcode m = curl_multi_add_handle(s->multi, s->easy);
+	run->mark_ms = now_ms();
+	while (m == CURLM_OK && r == 0) {
+		m = curl_multi_perform(s->multi, &running);
+		if (m != CURLM_OK || running == 0)
+			break;
+		if (stopped(run->t))
+			r = fail(run->err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
+		else if (stalled(s, run))
+			r = again(run->err, fail(run->err, ETIMEDOUT,
+						 "%s (bytes %s): less than %d bytes a second for"
+						 " %u ms, after %" PRIu64 " bytes", q->name, range_of(q),
+						 SLOW, run->t->stall_ms, run->got));
+		else
+			m = curl_multi_poll(s->multi, NULL, 0, POLL_MS, NULL);
+	}
+	CURLMsg *message = curl_multi_info_read(s->multi, &left);
+	if (r == 0 && (m != CURLM_OK || message == NULL))
+		r = fail(run->err, ENOMEM, "%s (bytes %s): %s", q->name, range_of(q), curl_multi_strerror(m));
+	if (r == 0)
+		*result = message->data.result;
+	curl_multi_remove_handle(s->multi, s->easy);
+	return r;
+}
+
+/* libcurl's error as ours. */
+static int refused(struct run *run, CURLcode code, const char *text)
+{
+	const struct request *q = run->q;
+	int to = EIO;
+	bool may_help = true;
+	switch (code) {
+	case CURLE_OPERATION_TIMEDOUT:
+		to = ETIMEDOUT;
+		break;
+	case CURLE_OUT_OF_MEMORY:
+		to = ENOMEM;
+		may_help = false;
+		break;
+	case CURLE_URL_MALFORMAT:
+		to = EINVAL;
+		may_help = false;
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_ISSUER_ERROR:
+		may_help = false;
+		break;
+	default:
+		break;
+	}
+	int r = fail(run->err, to, "%s (bytes %s): %s, after %" PRIu64 " bytes", q->name, range_of(q),
+		     text[0] != '\0' ? text : curl_easy_strerror(code), run->got);
+	return may_help ? again(run->err, r) : r;
+}
+
+static int conclude(struct run *run, CURLcode code, const char *text)
+{
+	const struct request *q = run->q;
+	if (run->code != 0)
+		return run->code;
+	/* A refusal counts even when its page does not arrive. */
+	if (run->answer.status >= 300 && (code == CURLE_OK || run->in_body))
+		return 0;
+	if (code != CURLE_OK)
+		return refused(run, code, text);
+	if (run->answer.status < 200)
+		return again(run->err, fail(run->err, EIO, "%s (bytes %s): the answer has no status", q->name,
+					    range_of(q)));
+	if (run->sink.grow == NULL && run->got != run->sink.n)
+		return again(run->err, fail(run->err, EIO,
+					    "%s (bytes %s): the body ends after %" PRIu64 " of %" PRIu64
+					    " bytes", q->name, range_of(q), run->got, run->sink.n));
+	return 0;
+}
+
+static struct curl_slist *fields_of(const char *if_match)
+{
+	char line[ANSWER_ETAG + 16];
+	struct curl_slist *list = curl_slist_append(NULL, "Accept-Encoding: identity");
+	if (list == NULL || if_match == NULL)
+		return list;
+	strcpy(line, "If-Match: ");
+	strncat(line, if_match, ANSWER_ETAG);
+	struct curl_slist *both = curl_slist_append(list, line);
+	if (both == NULL)
+		curl_slist_free_all(list);
+	return both;
+}
+
+/* One hop. *to is where it redirects to, malloc'ed by this, or NULL. */
+static int hop(struct slot *s, struct run *run, const char *url, const char *if_match, char **to)
+{
+	char text[CURL_ERROR_SIZE] = "";
+	CURLcode code = CURLE_OK;
+	char *location = NULL;
+	struct curl_slist *fields = fields_of(if_match);
+	int r = fields == NULL ? fail(run->err, ENOMEM, "%s: out of memory", run->q->name) :
+				 prepare(s, run, url, fields, text);
+	if (r != 0)
+		goto out;
+	atomic_fetch_add(&run->t->requests, 1);
+	r = drive(s, run, &code);
+	if (r == 0)
+		r = conclude(run, code, text);
+	if (r != 0 || run->answer.status < 300 || run->answer.status >= 400)
+		goto out;
+	curl_easy_getinfo(s->easy, CURLINFO_REDIRECT_URL, &location);
+	if (location != NULL && (*to = strdup(location)) == NULL)
+		r = fail(run->err, ENOMEM, "%s: out of memory", run->q->name);
+out:
+	/* The handle must not keep pointers into what ends here. */
+	curl_easy_reset(s->easy);
+	curl_slist_free_all(fields);
+	return r;
+}
+
+static int follow(const struct request *q, const char *from, const char *to, struct error *err)
+{
+	if (!url_is_http(to))
+		return fail(err, EIO, "%s: redirects to something that is neither http nor https", q->name);
+	if (url_is_https(from) && !url_is_https(to))
+		return fail(err, EIO, "%s: redirects from https to http, which protects nothing", q->name);
+	return 0;
+}
+
+static int run_hops(struct slot *s, struct transfers *t, const struct request *q, struct answer *answer,
+		    unsigned *hops, struct error *err)
+{
+	char *url = NULL;
+	int r = 0;
+	for (unsigned n = 0; r == 0; n++) {
+		struct run run = { .t = t, .q = q, .err = err };
+		const char *from = url != NULL ? url : q->url;
+		char *to = NULL;
+		r = hop(s, &run, from, n > 0 || !q->redirects ? q->if_match : NULL, &to);
+		*answer = run.answer;
+		*hops = n;
+		if (r == 0 && to == NULL)
+			break;
+		if (r == 0)
+			r = n == HOPS ? fail(err, EIO, "%s: more than %d redirects", q->name, HOPS) :
+					follow(q, from, to, err);
+		free(url);
+		url = to;
+	}
+	free(url);
+	return r;
+}
+
+/* libcurl leaves SIGPIPE to its user when signals are off: TLS can raise it. It is kept from this thread alone. */
+static void sigpipe_block(sigset_t *old)
+{
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, old);
+}
+
+static void sigpipe_restore(const sigset_t *old)
+{
+	static const struct timespec none = { 0 };
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	if (sigismember(old, SIGPIPE) == 0)
+		while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+int transfer_run(struct transfers *t, const struct request *q, struct answer *answer, unsigned *hops,
+		 struct error *err)
+{
+	struct slot *s = NULL;
+	unsigned unused;
+	sigset_t old;
+	int r = slot_take(t, &s, err);
+	if (r == -EINTR)
+		return fail(err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
+	if (r != 0)
+		return r;
+	sigpipe_block(&old);
+	r = run_hops(s, t, q, answer, hops != NULL ? hops : &unused, err);
+	sigpipe_restore(&old);
+	slot_give(t, s);
+	return r;
+}
