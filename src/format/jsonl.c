@@ -84,8 +84,9 @@ static int fill(struct lines *l, struct error *err)
 static int next_line(struct lines *l, struct span *line, uint64_t *at, struct error *err)
 {
 	for (;;) {
-		struct span left = span_of(l->window.at, l->window.n);
-		span_skip(&left, l->at);
+		struct span left = { 0 };
+		if (l->at < l->window.n)
+			left = span_of(l->window.at + l->at, l->window.n - l->at);
 		const uint8_t *end = left.n == l->seen ? NULL :
 			memchr(left.at + l->seen, '\n', left.n - l->seen);
 		size_t n = end == NULL ? left.n : (size_t)(end - left.at);
@@ -156,8 +157,8 @@ static struct span value_of(const struct json_member *m, struct buffer *decoded)
 }
 
 /* Makes the document of one line. 0 or -errno. */
-static int read_line(const char *name, uint64_t at, struct span line, const char *column, struct buffer *decoded,
-		     struct document *d, struct error *err)
+static int read_line(const char *name, uint64_t at, struct span line, const char *column,
+		     struct buffer *decoded, struct document *d, struct error *err)
 {
 	struct json_member m[MEMBERS];
 	struct json_fault fault;
