@@ -17,7 +17,8 @@ void log_open(bool daemon, enum log_level last)
 	atomic_store(&last_level, (int)last);
 }
 
-static void write_line(enum log_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void write_line(enum log_level level, const char *format,
+								  va_list args)
 {
 	static const int priority[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 	static const char *const word[] = { "error: ", "warning: ", "", "debug: " };

@@ -1,0 +1,63 @@
+/* call: a FUSE request that could not be answered at once, until it is answered exactly once.
+ *
+ * Everything here is called from the loop thread; `run` is called from the loop thread the first time and from
+ * any thread after it has waited. An interrupted request ends with EINTR.
+ */
+#ifndef FW_MOUNT_CALL_H
+#define FW_MOUNT_CALL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FUSE_USE_VERSION 34
+#include <fuse_lowlevel.h>
+
+#include "dataset/dataset.h"
+#include "tree/tree.h"
+
+/* Requests that wait at a time at most; one more is refused with ENOMEM. */
+#define CALLS_MAX 16384
+
+struct calls;
+
+/* What `run` is told: it was not called before; else 0 or -errno of what it waited for. */
+#define CALL_FIRST 1
+
+struct call {
+	fuse_req_t req;
+	struct server *server;
+	/* Replies and returns 0, or returns -EAGAIN with what to wait for and has not replied; the latter
+	 * only once. */
+	int (*run)(struct call *c, int waited, struct tree_wait *wait);
+	uint64_t inode, off;
+	size_t n;         /* bytes asked for */
+	const char *name; /* of a look-up */
+	void *buf;        /* of a read that waited: its n bytes; owned */
+	/* private to call.c */
+	struct calls *calls;
+	struct dataset_request request;
+	bool asked;
+	atomic_bool interrupted;
+	struct call *next;
+};
+
+/* tree, d: not yet there; see calls_serve. NULL when there is no memory. */
+struct calls *calls_new(void);
+void calls_serve(struct calls *cs, struct dataset *d, struct tree *t);
+/* Ends the calls that wait for facts with EINTR; those of the dataset end with dataset_close. False when a thread
+ * still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
+bool calls_end(struct calls *cs);
+void calls_free(struct calls *cs);
+
+/* Runs a call that lies on the stack; copies it when it has to wait. */
+void call_run(struct calls *cs, struct call *c);
+/* Lets a read wait for the rest of its c->n bytes; head: the rest->skip bytes that are there. `run` is then called
+ * with the whole in buf. */
+void call_read(struct calls *cs, const struct call *c, const struct tree_rest *rest, const void *head);
+
+/* Ends calls that were interrupted while they waited for facts. Cheap when there are none. */
+void calls_reap(struct calls *cs);
+
+#endif

@@ -1,0 +1,47 @@
+/* fineweb: mounts a pretraining dataset as batch files, or runs a subcommand. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/cli.h"
+#include "mount/cmdline.h"
+#include "mount/session.h"
+
+/* A closed stdin, stdout or stderr would give its number to the next file that is opened. */
+static void open_stdio(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < 3)
+		fd = open("/dev/null", O_RDWR);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int mount_main(int argc, char **argv)
+{
+	struct cmdline line;
+	struct error err = { 0 };
+	int code, r = cmdline_read(argc, argv, environ, &line, &err);
+	if (r == 0) {
+		if (line.sample)
+			log_warning("no source is named: mounting the bundled sample, %s", line.options.source[0]);
+		code = session_run(&line, &err);
+	} else {
+		code = err.code == EINVAL ? EXIT_USAGE : err.code == ENOMEM ? EXIT_SYSTEM : EXIT_NOT_MOUNTED;
+	}
+	if (code != EXIT_MOUNTED && err.text[0] != 0)
+		fprintf(stderr, "fineweb: %s\n", err.text);
+	cmdline_free(&line);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	open_stdio();
+	if (argc > 1 && cli_knows(argv[1]))
+		return cli_main(argc, argv);
+	return mount_main(argc, argv);
+}
