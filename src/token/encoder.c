@@ -60,7 +60,7 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 	e->ids[0] = vocab_find(&e->t->vocab, p, n);
 	if (e->ids[0] != VOCAB_NONE)
 		return 1;
-	return merge_word(&e->merge, &e->t->vocab, p, n, e->ids);
+	return merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
 static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void *ids, unsigned width)

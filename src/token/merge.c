@@ -8,37 +8,31 @@
 /* Up to here looking at every pair for the lowest one is faster than a heap. */
 #define SHORT 64
 
-static int64_t merge_short(const struct vocab *v, const uint8_t *p, size_t n, uint32_t *ids)
+static int64_t merge_short(const struct pairs *pairs, size_t n, uint32_t *ids)
 {
-	/* Part i is the bytes start[i] ... start[i + 1] - 1; rank[i] is that of parts i and i + 1 together. */
-	uint32_t start[SHORT + 2], rank[SHORT + 1];
-	uint32_t parts = (uint32_t)n;
-	for (uint32_t i = 0; i < parts; i++)
-		start[i] = i;
-	start[parts] = parts;
-	for (uint32_t i = 0; i + 1 < parts; i++)
-		rank[i] = vocab_find(v, p + i, 2);
-	while (parts > 1) {
-		uint32_t low = 0;
-		for (uint32_t i = 1; i + 1 < parts; i++)
+	uint32_t rank[SHORT];
+	size_t last = n - 1;
+	for (size_t i = 0; i < last; i++)
+		rank[i] = pairs_find(pairs, ids[i], ids[i + 1]);
+	while (last > 0) {
+		size_t low = 0;
+		for (size_t i = 1; i < last; i++)
 			if (rank[i] < rank[low])
 				low = i;
-		if (rank[low] == VOCAB_NONE)
+		if (rank[low] == PAIRS_NONE)
 			break;
-		parts--;
-		for (uint32_t i = low + 1; i < parts; i++) {
-			start[i] = start[i + 1];
-			rank[i] = rank[i + 1];
+		ids[low] = pairs_made(pairs, rank[low]);
+		for (size_t i = low + 1; i < last; i++) {
+			ids[i] = ids[i + 1];
+			rank[i - 1] = rank[i];
 		}
-		start[parts] = start[parts + 1];
-		if (low + 1 < parts)
-			rank[low] = vocab_find(v, p + start[low], start[low + 2] - start[low]);
+		last--;
+		if (low < last)
+			rank[low] = pairs_find(pairs, ids[low], ids[low + 1]);
 		if (low > 0)
-			rank[low - 1] = vocab_find(v, p + start[low - 1], start[low + 1] - start[low - 1]);
+			rank[low - 1] = pairs_find(pairs, ids[low - 1], ids[low]);
 	}
-	for (uint32_t i = 0; i < parts; i++)
-		ids[i] = vocab_find(v, p + start[i], start[i + 1] - start[i]);
-	return parts;
+	return (int64_t)last + 1;
 }
 
 /* A heap of rank << 32 | start, the lowest first; entries that no longer hold are left in it and told by rank[]. */
@@ -71,8 +65,8 @@ static uint64_t heap_take(struct heap *h)
 }
 
 struct chain {
-	const struct vocab *v;
-	const uint8_t *p;
+	const struct pairs *pairs;
+	uint32_t *ids;
 	uint32_t n;
 	uint32_t *next, *prev, *rank; /* by the start of a part; next of the last part is n */
 	struct heap heap;
@@ -81,9 +75,8 @@ struct chain {
 /* Notes the rank of the part at i with the one behind it. */
 static void rate(struct chain *c, uint32_t i)
 {
-	uint32_t second = c->next[i];
-	c->rank[i] = second < c->n ? vocab_find(c->v, c->p + i, c->next[second] - i) : VOCAB_NONE;
-	if (c->rank[i] != VOCAB_NONE)
+	c->rank[i] = c->next[i] < c->n ? pairs_find(c->pairs, c->ids[i], c->ids[c->next[i]]) : PAIRS_NONE;
+	if (c->rank[i] != PAIRS_NONE)
 		heap_add(&c->heap, (uint64_t)c->rank[i] << 32 | i);
 }
 
@@ -101,34 +94,29 @@ static int reserve(struct merge *m, size_t n)
 	return m->at != NULL ? 0 : -ENOMEM;
 }
 
-int64_t merge_word(struct merge *m, const struct vocab *v, const uint8_t *p, size_t n, uint32_t *ids)
+static int64_t merge_long(struct merge *m, const struct pairs *pairs, size_t n, uint32_t *ids)
 {
-	if (n <= SHORT)
-		return merge_short(v, p, n, ids);
 	if (reserve(m, n) < 0)
 		return -ENOMEM;
 	uint64_t *heap = m->at;
 	uint32_t *next = (uint32_t *)(heap + 3 * n);
-	struct chain c = { .v = v, .p = p, .n = (uint32_t)n, .next = next, .prev = next + n, .rank = next + 2 * n,
-			   .heap = { .at = heap } };
+	struct chain c = { .pairs = pairs, .ids = ids, .n = (uint32_t)n, .next = next, .prev = next + n,
+			   .rank = next + 2 * n, .heap = { .at = heap } };
 	for (uint32_t i = 0; i < n; i++) {
 		c.next[i] = i + 1;
 		c.prev[i] = i - 1;
-		c.rank[i] = VOCAB_NONE;
 	}
-	for (uint32_t i = 0; i + 1 < n; i++) {
-		c.rank[i] = vocab_find(v, p + i, 2);
-		if (c.rank[i] != VOCAB_NONE)
-			heap_add(&c.heap, (uint64_t)c.rank[i] << 32 | i);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		rate(&c, i);
 	while (c.heap.n > 0) {
 		uint64_t entry = heap_take(&c.heap);
 		uint32_t i = (uint32_t)entry;
 		if (c.rank[i] != entry >> 32)
 			continue;
 		uint32_t gone = c.next[i];
+		ids[i] = pairs_made(pairs, c.rank[i]);
 		c.next[i] = c.next[gone];
-		c.rank[gone] = VOCAB_NONE;
+		c.rank[gone] = PAIRS_NONE;
 		if (c.next[i] < n)
 			c.prev[c.next[i]] = i;
 		rate(&c, i);
@@ -137,8 +125,16 @@ int64_t merge_word(struct merge *m, const struct vocab *v, const uint8_t *p, siz
 	}
 	int64_t count = 0;
 	for (uint32_t i = 0; i < n; i = c.next[i])
-		ids[count++] = vocab_find(v, p + i, c.next[i] - i);
+		ids[count++] = ids[i];
 	return count;
+}
+
+int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
+		   uint32_t *ids)
+{
+	for (size_t i = 0; i < n; i++)
+		ids[i] = v->byte[p[i]];
+	return n <= SHORT ? merge_short(pairs, n, ids) : merge_long(m, pairs, n, ids);
 }
 
 void merge_free(struct merge *m)

@@ -1,7 +1,7 @@
 /* merge: the byte-pair encoding of one word.
  *
  * The pair of neighbours with the lowest rank becomes one, the leftmost first, until no two neighbours make a token.
- * Source: tiktoken's core BPE (the rank of a token is its id).
+ * Sources: tiktoken's core BPE (the rank of a token is its id), HF tokenizers' BPE model (the rank of a pair is its place in the list).
  */
 #ifndef FW_TOKEN_MERGE_H
 #define FW_TOKEN_MERGE_H
@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "token/pairs.h"
 #include "token/vocab.h"
 
 /* Memory that long words need, kept from word to word. Zeroed, it is empty; its owner frees it with merge_free. One thread. */
@@ -18,7 +19,8 @@ struct merge {
 };
 
 /* Encodes n > 0 bytes, fewer than 2^32, into at most n ids. Returns their number, or -ENOMEM. */
-int64_t merge_word(struct merge *m, const struct vocab *v, const uint8_t *p, size_t n, uint32_t *ids);
+int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
+		   uint32_t *ids);
 
 void merge_free(struct merge *m);
 

@@ -2,6 +2,7 @@
 #ifndef FW_TOKEN_MODEL_H
 #define FW_TOKEN_MODEL_H
 
+#include "token/pairs.h"
 #include "token/split.h"
 #include "token/tokenizer.h"
 #include "token/vocab.h"
@@ -10,6 +11,7 @@
 struct tokenizer {
 	struct tokenizer_info info;
 	struct vocab vocab;
+	struct pairs pairs;
 	split_fn *split;
 	unsigned width; /* bytes of an id */
 	const struct special *special;

@@ -31,6 +31,13 @@ struct builtin {
 static const struct builtin builtin[] = {
 	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, 50257, 50256,
 	  "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", { { "<|endoftext|>", 50256 } } },
+	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, 100277, 100257,
+	  "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+	  { { "<|endoftext|>", 100257 }, { "<|fim_prefix|>", 100258 }, { "<|fim_middle|>", 100259 },
+	    { "<|fim_suffix|>", 100260 }, { "<|endofprompt|>", 100276 } } },
+	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, 200019, 199999,
+	  "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+	  { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
 };
 
 static const struct builtin *find(const char *name)
@@ -46,7 +53,7 @@ int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info 
 	const struct builtin *b = find(name);
 	(void)pattern;
 	if (b == NULL)
-		return fail(err, EINVAL, "tokenizer %s: not known, expected gpt2", name);
+		return fail(err, EINVAL, "tokenizer %s: not known, expected gpt2, cl100k or o200k", name);
 	*out = (struct tokenizer_info){ .vocab = b->vocab, .bos = b->bos };
 	snprintf(out->name, sizeof out->name, "%s", b->name);
 	snprintf(out->sha256, sizeof out->sha256, "%s", b->sha256);
@@ -80,6 +87,10 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 	r = vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
 	if (r < 0)
 		goto out;
+	if (pairs_of_vocab(&t->pairs, &t->vocab) < 0) {
+		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
+		goto out;
+	}
 	t->words = calloc(1, sizeof *t->words);
 	if (t->words == NULL || words_make(t->words, WORDS) < 0) {
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
@@ -100,6 +111,7 @@ void tokenizer_close(struct tokenizer *t)
 	if (t->words != NULL)
 		words_free(t->words);
 	free(t->words);
+	pairs_free(&t->pairs);
 	vocab_free(&t->vocab);
 	free(t);
 }

@@ -13,7 +13,7 @@
 #include "base/span.h"
 
 /* Ids are below VOCAB_MOST, and VOCAB_NONE is not an id. */
-#define VOCAB_MOST (1u << 24)
+#define VOCAB_MOST (1u << 21)
 #define VOCAB_NONE UINT32_MAX
 
 struct vocab {

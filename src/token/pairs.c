@@ -1,0 +1,67 @@
+#include "token/pairs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int pairs_make(struct pairs *p, size_t n)
+{
+	size_t entries = 1024;
+	while (entries < n + n / 2)
+		entries *= 2;
+	p->at = calloc(entries, sizeof *p->at);
+	p->mask = (uint32_t)(entries - 1);
+	return p->at != NULL ? 0 : -ENOMEM;
+}
+
+void pairs_add(struct pairs *p, uint32_t left, uint32_t right, uint32_t rank)
+{
+	uint64_t key = (uint64_t)left << 21 | right;
+	uint32_t s = pairs_hash(key) & p->mask;
+	while (p->at[s] != 0 && p->at[s] >> 22 != key)
+		s = (s + 1) & p->mask;
+	p->at[s] = key << 22 | (rank + 1);
+}
+
+/* Calls for each cut of a token into two tokens, and returns how many there are. Those that begin a token are found from the longest down:
+ * each knows the next shorter one, its `parent`. */
+static size_t each_cut(const struct vocab *v, const uint32_t *parent, struct pairs *p)
+{
+	size_t n = 0;
+	for (uint32_t id = 0; id < v->n; id++) {
+		struct span token = vocab_bytes(v, id);
+		for (uint32_t left = parent[id]; left != VOCAB_NONE; left = parent[left]) {
+			size_t cut = vocab_bytes(v, left).n;
+			uint32_t right = vocab_find(v, token.at + cut, token.n - cut);
+			if (right == VOCAB_NONE)
+				continue;
+			n++;
+			if (p != NULL)
+				pairs_add(p, left, right, id);
+		}
+	}
+	return n;
+}
+
+int pairs_of_vocab(struct pairs *p, const struct vocab *v)
+{
+	uint32_t *parent = malloc((size_t)v->n * sizeof *parent);
+	if (parent == NULL)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < v->n; id++) {
+		struct span token = vocab_bytes(v, id);
+		parent[id] = VOCAB_NONE;
+		for (size_t n = token.n; n > 1 && parent[id] == VOCAB_NONE; n--)
+			parent[id] = vocab_find(v, token.at, n - 1);
+	}
+	int r = pairs_make(p, each_cut(v, parent, NULL));
+	if (r == 0)
+		each_cut(v, parent, p);
+	free(parent);
+	return r;
+}
+
+void pairs_free(struct pairs *p)
+{
+	free(p->at);
+	free(p->made);
+}

@@ -1,0 +1,58 @@
+/* pairs: which two neighbours become one, and in what order.
+ *
+ * Filled once, then immutable: any number of threads may read it.
+ */
+#ifndef FW_TOKEN_PAIRS_H
+#define FW_TOKEN_PAIRS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "token/vocab.h"
+
+/* Ranks are below PAIRS_MOST, and PAIRS_NONE is not a rank. */
+#define PAIRS_MOST ((1u << 22) - 1)
+#define PAIRS_NONE UINT32_MAX
+
+struct pairs {
+	uint64_t *at;   /* open addressing: left 21 bits, right 21 bits, rank + 1 in 22 bits; 0 is empty */
+	uint32_t mask;  /* entries - 1 */
+	uint32_t *made; /* by rank: the id that the pair becomes; NULL: the rank is that id */
+};
+
+/* Room for n pairs. *p is zeroed before. 0 or -ENOMEM. */
+int pairs_make(struct pairs *p, size_t n);
+
+/* Adds a pair; one that is there gets the new rank. */
+void pairs_add(struct pairs *p, uint32_t left, uint32_t right, uint32_t rank);
+
+/* Every pair of tokens whose bytes together are a token, ranked by that token's id, as tiktoken has it. 0 or -ENOMEM. */
+int pairs_of_vocab(struct pairs *p, const struct vocab *v);
+
+void pairs_free(struct pairs *p);
+
+static inline uint32_t pairs_hash(uint64_t key)
+{
+	return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+}
+
+/* The rank of two neighbours, or PAIRS_NONE. */
+static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right)
+{
+	uint64_t key = (uint64_t)left << 21 | right;
+	for (uint32_t s = pairs_hash(key) & p->mask;; s = (s + 1) & p->mask) {
+		uint64_t entry = p->at[s];
+		if (entry >> 22 == key && entry != 0)
+			return ((uint32_t)entry & PAIRS_MOST) - 1;
+		if (entry == 0)
+			return PAIRS_NONE;
+	}
+}
+
+/* The id that a pair of this rank becomes. */
+static inline uint32_t pairs_made(const struct pairs *p, uint32_t rank)
+{
+	return p->made != NULL ? p->made[rank] : rank;
+}
+
+#endif
