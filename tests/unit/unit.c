@@ -28,11 +28,16 @@ static void completed(const CU_pTest test, const CU_pSuite suite, const CU_pFail
 
 int unit_main(const char *suite, CU_TestInfo *tests)
 {
+	return unit_main_each(suite, tests, NULL, NULL);
+}
+
+int unit_main_each(const char *suite, CU_TestInfo *tests, void (*setup)(void), void (*teardown)(void))
+{
 	unsigned n = 0;
 	while (tests[n].pName != NULL)
 		n++;
 	CU_SuiteInfo suites[] = {
-		{ suite, NULL, NULL, NULL, NULL, tests },
+		{ suite, NULL, NULL, setup, teardown, tests },
 		CU_SUITE_INFO_NULL,
 	};
 	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) {
