@@ -115,6 +115,9 @@ int parquet_column(const struct parquet *p, const char *path)
 
 static int type_is(const struct parquet *p, int column, bool text, struct error *err)
 {
+	if (column < 0 || (uint32_t)column >= p->schema.leaves)
+		return fail(err, ENOENT, "%s: no column %d, there are %" PRIu32, p->source->name, column,
+			    p->schema.leaves);
 	const struct parquet_leaf *leaf = parquet_schema_leaf(&p->schema, (uint32_t)column);
 	bool is_int = leaf->type == PARQUET_INT32 || leaf->type == PARQUET_INT64;
 	if (text ? leaf->type == PARQUET_BYTE_ARRAY : is_int)
@@ -151,7 +154,7 @@ int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int
 	uint64_t rows = parquet_rows(p, group);
 	int r = 0;
 	for (int i = 0; r == 0 && i < COLUMNS; i++) {
-		if (columns[i] < 0)
+		if (columns[i] < 0 && i != TEXT)
 			continue;
 		r = type_is(p, columns[i], true, err);
 		if (r == 0)

@@ -19,7 +19,7 @@ struct parquet;
 
 struct parquet_limits {
 	size_t footer; /* bytes of a footer; 0: 256 MiB */
-	size_t page;   /* of a page, compressed or not; 0: 512 MiB. A larger one is -ENOTSUP, named `memory` */
+	size_t page;   /* of a page, compressed or not; 0: 512 MiB. Beyond it is -ENOTSUP, named `memory` */
 };
 
 /* Reads and checks the footer: magic, length, schema, row groups, column chunks (offsets within the file,
@@ -54,8 +54,9 @@ void parquet_chunk(const struct parquet *p, uint32_t group, int column, struct p
 /* Calls fn for each row of a row group, in order. text must be a BYTE_ARRAY column; id and url may be -1
  * (not wanted) or such a column. Memory: the dictionary and the current page of each column, nothing that
  * grows with the row group; pages are read from the source one at a time. 0; -EBADMSG (page header, CRC,
- * sizes, encodings, levels, a row count that differs), -ENOTSUP (codec, encoding, page beyond the limit),
- * what source_read says or what fn returned. The text names file, row group, page offset and cause. */
+ * sizes, encodings, levels, a row count that differs), -ENOTSUP (codec, encoding, type, page beyond the
+ * limit), -ENOENT (no such column), what source_read says or what fn returned. The text names file, row
+ * group, page offset and cause. */
 int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url,
 		  document_fn *fn, void *arg, struct error *err);
 

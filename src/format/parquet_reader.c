@@ -99,9 +99,7 @@ static int read_dictionary(struct parquet_reader *r, const struct parquet_page *
 static int begin_indices(struct parquet_reader *r, struct error *err)
 {
 	uint8_t width = 0;
-	if (r->dictionary.at == NULL)
-		return fail(err, EBADMSG, "a page of dictionary indices and no dictionary before it");
-	/* A page of nothing but nulls may have no byte for it. */
+	/* A page of nothing but nulls may have no byte for it, and no dictionary. */
 	if (r->body.n > 0 && (!span_u8(&r->body, &width) || width > 32))
 		return fail(err, EBADMSG, "dictionary indices of %u bits", width);
 	parquet_rle_begin(&r->indices, r->body, width);
@@ -145,12 +143,18 @@ static int begin_body(struct parquet_reader *r, struct error *err)
 		    parquet_encoding_name(r->encoding), parquet_type_name(r->leaf->type));
 }
 
+/* fastparquet puts eight zeros behind the values of a page. */
+static bool is_padding(struct span bytes)
+{
+	return bytes.n == 0 || (bytes.n <= 8 && memcmp(bytes.at, "\0\0\0\0\0\0\0", bytes.n) == 0);
+}
+
 int parquet_reader_finish(struct parquet_reader *r, struct error *err)
 {
 	if (r->left != 0)
 		return explain(r, fail(err, EBADMSG, "%" PRIu32 " values more than the row group has rows",
 				       r->left), err);
-	if (r->body.n != 0)
+	if (!is_padding(r->body))
 		return explain(r, fail(err, EBADMSG, "%zu bytes are left behind the last value", r->body.n),
 			       err);
 	return 0;

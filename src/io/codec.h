@@ -28,8 +28,8 @@ const char *codec_name(int codec);
 /* CRC-32 of the bytes as gzip and Parquet's pages have it (RFC 1952, polynomial 0x04C11DB7). */
 uint32_t codec_crc32(struct span bytes);
 
-/* Decompresses `in` into exactly n bytes at out; GZIP may have several members. 0; -EBADMSG (does not decompress to exactly n bytes),
- * -ENOTSUP (codec), -ENOMEM. */
+/* Decompresses `in` into exactly n bytes at out; GZIP may have several members. 0; -EBADMSG (does not
+ * decompress to exactly n bytes), -ENOTSUP (codec), -ENOMEM. */
 int codec_decompress(int codec, struct span in, void *out, size_t n, struct error *err);
 
 /* A compressed file as a stream of bytes: gzip with any number of members (RFC 1952), zstd with any
@@ -39,9 +39,10 @@ struct codec_stream;
  * CODEC_WINDOW bytes at a time. 0; -ENOTSUP (another kind), -ENOMEM. */
 #define CODEC_WINDOW (4u << 20)
 int codec_stream_open(int kind, struct source *s, struct codec_stream **out, struct error *err);
-/* Up to n > 0 bytes into buf; *got = 0 only at the true end. 0; -EBADMSG (damaged, empty, something else behind
- * the last member or frame, or cut off: a file that ends inside one), -ENOTSUP (zstd with a larger window or a
- * dictionary), -ENOMEM: each stays for all later calls; or what source_read says: the next call tries again. */
+/* Up to n > 0 bytes into buf; *got = 0 only at the true end. 0; -EBADMSG (damaged, empty, something else
+ * behind the last member or frame, or cut off: a file that ends inside one), -ENOTSUP (zstd with a larger
+ * window or a dictionary), -ENOMEM: each stays for all later calls; or what source_read says: the next call
+ * tries again. */
 int codec_stream_read(struct codec_stream *c, void *buf, size_t n, size_t *got, struct error *err);
 void codec_stream_close(struct codec_stream *c);
 
