@@ -30,16 +30,16 @@ struct answer {
 	uint64_t limit_s;        /* seconds until a RateLimit whose r is 0 is open again, 0: not said */
 };
 
-/* Takes one line of the header, with or without its CR LF. A status line empties *a first. Returns true for
- * the empty line that ends a header. */
+/* Takes one line of the header, with or without its CR LF. A status line empties *a first. Returns true
+ * for the empty line that ends a header. */
 bool answer_line(struct answer *a, struct span line);
 
-/* How long the server asks to wait, at most an hour; `now` in seconds since 1970 is used when the answer has
- * no Date. 0: not said. */
+/* How long the server asks to wait, at most an hour; `now` in seconds since 1970 is used when the
+ * answer has no Date. 0: not said. */
 unsigned answer_wait_ms(const struct answer *a, int64_t now);
 
-/* Weak comparison (RFC 9110, 8.8.3.2): the same tag, whether W/ or not. Identical bytes may be tagged weak
- * for the first second and strong ever after, as Apache does. */
+/* Weak comparison (RFC 9110, 8.8.3.2): the same tag, whether W/ or not. Identical bytes may be tagged
+ * weak for the first second and strong ever after, as Apache does. */
 bool etag_same(const char *a, const char *b);
 
 /* Whether it is a strong entity tag, the only kind that If-Match may be sent with. */

@@ -17,9 +17,9 @@ struct http;
 
 struct http_options {
 	unsigned connect_timeout_ms; /* of one attempt; 0: 10,000 */
-	unsigned stall_timeout_ms;   /* no (or under 1 KiB/s of) data for so long ends the attempt; 0: 15,000 */
+	unsigned stall_timeout_ms;   /* under 1 KiB/s for so long ends the attempt; 0: 15,000 */
 	unsigned connections;        /* at most so many at once, to all servers together; 0: 16 */
-	const atomic_bool *stop;     /* when it becomes true every transfer ends soon with -EINTR; may be NULL */
+	const atomic_bool *stop;     /* true: every transfer ends within 100 ms with -EINTR; may be NULL */
 };
 
 /* What the client has done so far, for stats.json. */

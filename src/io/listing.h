@@ -1,9 +1,11 @@
 /* listing: the files of a source, in canonical order.
  *
  * A source is a file, a directory (walked), a glob, a `.txt` of paths (relative to it) and URLs one a
- * line (blank lines and lines that begin with # are passed over), or an http(s) URL of one file. Several are one list.
- * Canonical order is by name, byte-wise; the name is the path relative to the source, and where
- * there are several sources the path as given less the longest common prefix that ends in '/'.
+ * line (blank lines and lines that begin with # are passed over), or an http(s) URL of one file or of a
+ * `.txt`, whose lines are URLs, or paths relative to its URL. Several are one list. Canonical order is
+ * by name, byte-wise; the name is the path relative to the one directory, or to the folders of the one
+ * glob before its first wildcard, that is the source; else (several sources, a list, a file) the path
+ * as given, or the URL without user and query, less the longest common prefix of all that ends in '/'.
  */
 #ifndef FW_IO_LISTING_H
 #define FW_IO_LISTING_H
@@ -27,7 +29,7 @@ enum file_kind {
 
 struct listed_file {
 	const char *name;  /* canonical name, see above */
-	const char *where; /* path (absolute, or as found) or URL */
+	const char *where; /* absolute path or URL */
 	enum file_kind kind;
 	bool remote;
 	uint64_t size;     /* bytes; 0 for a remote file (not asked) */
@@ -42,18 +44,22 @@ struct listing {
 };
 
 struct listing_options {
-	const char *split;  /* "train" when NULL; see design, Sources: once a file name carries a split word, only those of this split count */
-	struct http *http;  /* NULL: http(s) URLs are -ENOTSUP; needed only for a .txt that is remote */
+	const char *split;  /* "train" when NULL: once names in a directory or glob carry split words
+			       (io/split.h), only those of this split count */
+	struct http *http;  /* NULL: http(s) URLs are -ENOTSUP; asked only for a .txt, and for a file whose
+			       ending tells nothing */
 	size_t limit;       /* more files than this are an error; 0: 4,000,000 */
 };
 
-/* Lists. A directory is of one kind: Parquet, else JSONL (.jsonl .ndjson .json.gz .json.zst .jsonl.gz .jsonl.zst ...),
- * else token files, else plain .json; names that begin with '.' or '_' are skipped, as are
- * dataset.json, dataset_info.json, dataset_infos.json, config.json, tokenizer*.json. The same choice of one
- * kind holds for a glob that matches several; a file named outright is taken for what it is (ending,
- * else magic bytes: PAR1, NUMPY, llm.c's magic, gzip, zstd, '{').
- * 0; -ENOENT (no such path, or nothing in it: the text says which and what was looked for), -EACCES,
- * -ENOTSUP (a kind that is not known, too many files), -EINVAL (a URL of another scheme), or what http says. */
+/* Lists. A directory is of one kind: Parquet, else JSONL (.jsonl .ndjson, and those and .json with .gz
+ * or .zst), else token files, else plain .json; names that begin with '.' or '_' are skipped, as are
+ * dataset.json, dataset_info.json, dataset_infos.json, config.json, tokenizer*.json. The same choice
+ * holds for a glob (folders that it matches are walked); a file named outright, also in a list, is
+ * taken for what it is (ending in any case, else magic bytes: PAR1, NUMPY, llm.c's magic, gzip, zstd,
+ * '{'), whatever its split. 0; -ENOENT (no such path, or nothing in it, or nothing of the split: the
+ * text says which and what was looked for), -EACCES, -ENOTSUP (a kind that is not known, too many
+ * files), -EINVAL (a URL of another scheme, a list with a zero byte), -EIO, -ENOMEM, or what http says.
+ * Call it where relative paths mean what the user meant. */
 int listing_make(const char *const *sources, size_t n, const struct listing_options *options,
 		 struct listing *out, struct error *err);
 void listing_free(struct listing *l);

@@ -31,7 +31,8 @@ int transfers_new(const struct http_options *options, struct transfers **out, st
 void transfers_free(struct transfers *t);
 void transfers_count(struct transfers *t, struct http_counters *out);
 
-/* Where a body goes: exactly n bytes at `to`, or, with `grow`, at most `limit` bytes behind what is there. */
+/* Where a body goes: exactly n bytes at `to`, or, with `grow`, at most `limit` bytes behind what is
+ * there. */
 struct sink {
 	uint8_t *to;
 	uint64_t n;
@@ -52,11 +53,11 @@ struct request {
 	void *arg; /* of accept */
 };
 
-/* Sends the request, follows at most 5 redirects (to http and https only, never from https to http), and
- * takes the body. 0: *answer is of the last hop; below 300 `accept` took it and its body is whole, else its
- * body was dropped. *hops (may be NULL) is how many redirects were followed. -EINTR (stopped), -ETIMEDOUT,
- * -EIO, -ENOMEM, -EINVAL (no URL), or what accept or a full sink (-ENOTSUP) said; err->again is set where
- * another attempt may help. */
+/* Sends the request, follows at most 5 redirects (to http and https only, never from https to http),
+ * and takes the body. 0: *answer is of the last hop; below 300 `accept` took it and its body is whole,
+ * else its body was dropped. *hops (may be NULL) is how many redirects were followed. -EINTR (stopped),
+ * -ETIMEDOUT, -EIO, -ENOMEM, -EINVAL (no URL), or what accept or a full sink (-ENOTSUP) said;
+ * err->again is set where another attempt may help. */
 int transfer_run(struct transfers *t, const struct request *q, struct answer *answer, unsigned *hops,
 		 struct error *err);
 

@@ -28,9 +28,9 @@ char *url_plain(const char *url);
 /* The last part of the path, as it stands there (percent signs are not decoded): a view into url. */
 struct span url_file(const char *url);
 
-/* The URL that a line of a list means: an http(s) URL is itself, "/path" is on the list's server, anything
- * else is beside the list; blanks and bytes beyond ASCII are percent-encoded. *out is malloc'ed. 0; -EINVAL:
- * another scheme, or too long; -ENOMEM. */
+/* The URL that a line of a list means: an http(s) URL is itself, "/path" is on the list's server,
+ * anything else is beside the list; blanks and bytes beyond ASCII are percent-encoded. *out is
+ * malloc'ed. 0; -EINVAL: another scheme, or too long; -ENOMEM. */
 int url_join(const char *list, const char *line, char **out, struct error *err);
 
 #endif

@@ -1,0 +1,88 @@
+#include "io/split.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+	const char *word;
+	unsigned split;
+} words[] = {
+	{ "train", SPLIT_TRAIN },
+	{ "training", SPLIT_TRAIN },
+	{ "validation", SPLIT_VALIDATION },
+	{ "valid", SPLIT_VALIDATION },
+	{ "dev", SPLIT_VALIDATION },
+	{ "val", SPLIT_VALIDATION },
+	{ "test", SPLIT_TEST },
+	{ "testing", SPLIT_TEST },
+	{ "eval", SPLIT_TEST },
+	{ "evaluation", SPLIT_TEST },
+};
+
+#define WORDS (sizeof words / sizeof *words)
+
+static unsigned named(struct span word)
+{
+	for (size_t i = 0; i < WORDS; i++)
+		if (span_is(word, words[i].word))
+			return words[i].split;
+	return 0;
+}
+
+unsigned split_named(const char *word)
+{
+	return named(span_text(word));
+}
+
+static bool divides(uint8_t c)
+{
+	return c == '-' || c == '.' || c == '_' || c == ' ' || (c >= '0' && c <= '9');
+}
+
+static unsigned in_component(struct span s)
+{
+	unsigned splits = 0;
+	size_t from = 0;
+	for (size_t i = 0; i <= s.n; i++)
+		if (i == s.n || divides(s.at[i])) {
+			splits |= named(span_of(s.at + from, i - from));
+			from = i + 1;
+		}
+	return splits;
+}
+
+static size_t folders_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+unsigned split_of_file(const char *path)
+{
+	return in_component(span_text(path + folders_of(path)));
+}
+
+unsigned split_of_folders(const char *path)
+{
+	unsigned splits = 0;
+	size_t from = 0, n = folders_of(path);
+	for (size_t i = 0; i < n; i++)
+		if (path[i] == '/') {
+			splits |= in_component(span_of(path + from, i - from));
+			from = i + 1;
+		}
+	return splits;
+}
+
+void split_text(unsigned splits, char out[SPLIT_TEXT])
+{
+	static const char *const names[] = { "train", "validation", "test" };
+	out[0] = '\0';
+	for (size_t i = 0; i < 3; i++)
+		if ((splits >> i & 1) != 0) {
+			if (out[0] != '\0')
+				strcat(out, ", ");
+			strcat(out, names[i]);
+		}
+}
