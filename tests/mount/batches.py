@@ -55,7 +55,7 @@ def check(entry, sources, what):
         with Mount(sources, entry["options"]) as m:
             wrong = differing(m, entry["sha256"])
             ok(not wrong, what, "%d of %d differ" % (len(wrong), len(entry["sha256"])), *wrong[:8])
-            until(10, lambda: len(set(map(str, known(m.dataset(), entry)))) == 1)
+            until(5, lambda: len(set(map(str, known(m.dataset(), entry)))) == 1)
             equal(*known(m.dataset(), entry), "%s: counts" % what)
             ok(whole(m, entry), "%s: listing" % what, sorted(os.listdir(m / "rank_0"))[-3:])
             if entry["counts"]["batches"] is None:

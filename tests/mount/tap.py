@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -80,24 +81,20 @@ def until(seconds, condition):
 
 class Mount:
     """with Mount([source, ...], "option,option") as m: m is the path. foreground: the process is m.process, its log m.log."""
-    number = 0
-
     def __init__(self, sources=(), options="", foreground=False, timeout=90, **env):
         self.sources, self.options, self.foreground = [str(s) for s in sources], options, foreground
         self.timeout, self.env = timeout, env
         self.process, self.log = None, None
 
     def __enter__(self):
-        Mount.number += 1
-        self.path = TMP / ("m%d" % Mount.number)
-        self.path.mkdir()
+        self.path = Path(tempfile.mkdtemp(prefix="mount.", dir=TMP))
         options = ["source=" + s.replace(",", "\\,") for s in self.sources] + ([self.options] if self.options else [])
         command = [FINEWEB, str(self.path)] + (["-f"] if self.foreground else [])
         if options:
             command += ["-o", ",".join(options)]
         env = {**os.environ, **self.env}
         if self.foreground:
-            self.log = TMP / ("m%d.log" % Mount.number)
+            self.log = Path(str(self.path) + ".log")
             with open(self.log, "wb") as log:
                 self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
             ready = until(self.timeout, lambda: self.process.poll() is not None or (self.path / "stats.json").exists())
