@@ -93,9 +93,8 @@ struct dataset_request {
 	void *buf;
 	size_t n;
 	atomic_bool cancelled;
-	unsigned waits;
+	uint8_t *rows_done;
 	int result;
-	bool cover;
 	int64_t deadline_ns;
 	struct dataset_request *next;
 };

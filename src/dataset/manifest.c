@@ -43,6 +43,7 @@ struct manifest {
 	size_t n_causes;
 	uint64_t full;               /* sequences of a whole piece of a token file */
 	int64_t date;
+	bool by_column;
 };
 
 #define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
@@ -90,6 +91,11 @@ void manifest_free(struct manifest *m)
 	listing_free(&m->files);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
+}
+
+void manifest_use_column(struct manifest *m, bool by_column)
+{
+	m->by_column = by_column;
 }
 
 uint32_t manifest_files(const struct manifest *m)
@@ -189,7 +195,8 @@ static int open_local(struct manifest *m, uint32_t file, struct source **out, st
 	pthread_mutex_unlock(&m->lock);
 	if (r == 0 && !same) {
 		r = pin_of_source(*out, pin, err);
-		if (r == 0 && (st.size != size || (GET(s->have_pin) && memcmp(pin, s->pin, sizeof pin) != 0)))
+		/* Without a pin nothing can tell that the bytes are still those that were listed. */
+		if (r == 0 && (st.size != size || !GET(s->have_pin) || memcmp(pin, s->pin, sizeof pin) != 0))
 			r = fail(err, ESTALE, "%s: changed since it was pinned (%" PRIu64 " bytes now, %" PRIu64 " then)",
 				 f->where, st.size, size);
 		if (r == 0) {
@@ -433,7 +440,7 @@ static int counts_key(struct manifest *m, uint32_t file, struct cache_key *out, 
 	hash_add_text(h, o->pattern == NULL ? "" : o->pattern);
 	hash_add_u64(h, (uint64_t)o->bos);
 	hash_add_u64(h, (uint64_t)o->eos);
-	hash_add_u64(h, m->o.by_column);
+	hash_add_u64(h, m->by_column);
 	hash_add_text(h, o->column == NULL ? "" : o->column);
 	hash_end(h, out->bytes);
 	return 0;

@@ -26,7 +26,6 @@ struct manifest_options {
 	unsigned width;
 	uint32_t vocab;
 	uint32_t groups;     /* row groups of a piece */
-	bool by_column;      /* counts=column */
 	struct http *http;
 	struct cache *cache; /* NULL: none */
 	struct index *index; /* NULL: none */
@@ -35,6 +34,9 @@ struct manifest_options {
 /* Takes the listing over (it is empty afterwards). */
 int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out, struct error *err);
 void manifest_free(struct manifest *m);
+
+/* Whether counts come from the token_count column; to be said before anything is counted. */
+void manifest_use_column(struct manifest *m, bool by_column);
 
 uint32_t manifest_files(const struct manifest *m);
 const struct listed_file *manifest_file(const struct manifest *m, uint32_t file);

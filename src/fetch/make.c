@@ -180,6 +180,52 @@ int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct en
 	return r;
 }
 
+#define TOKENS_READ (1u << 20) /* bytes of a range request */
+
+int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first, uint64_t n,
+		     const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err)
+{
+	struct textfile *f;
+	uint8_t *wide = NULL;
+	*out = (struct made){ 0 };
+	if (n > o->most / o->width)
+		return fail(err, ENOTSUP, "a piece of %" PRIu64 " tokens is larger than a quarter of `memory`", n);
+	int r = textfiles_get(files, file, &f, err);
+	if (r != 0)
+		return r;
+	struct maker m = { .o = o, .key = key, .out = out, .disk = o->cache != NULL, .name = f->source->name };
+	size_t most = TOKENS_READ / t->width;
+	if ((wide = malloc(TOKENS_READ)) == NULL)
+		r = fail(err, ENOMEM, "out of memory");
+	if (r == 0)
+		r = buffer_reserve(&out->ids, (size_t)n * o->width, 0, err);
+	for (uint64_t done = 0; r == 0 && done < n;) {
+		size_t part = (size_t)min_u64(most, n - done), bad;
+		int64_t id;
+		uint8_t *to = out->ids.at + out->ids.n, *in = wide;
+		r = source_read(f->source, t->offset + (first + done) * t->width, wide, part * t->width, err);
+		for (size_t left = part; r == 0 && left > 0;) {
+			if (tokenfile_convert(t, in, left, UINT32_MAX, o->width, to, &bad, &id) == 0)
+				break;
+			memset(to + bad * o->width, 0xff, o->width);
+			in += (bad + 1) * t->width;
+			to += (bad + 1) * o->width;
+			left -= bad + 1;
+		}
+		out->ids.n += part * o->width;
+		out->tokens += part;
+		done += part;
+	}
+	if (r == 0)
+		store(&m);
+	cache_abort(m.writer);
+	free(wide);
+	textfiles_put(files, f, r != 0);
+	if (r != 0)
+		made_free(out);
+	return r;
+}
+
 void made_free(struct made *m)
 {
 	buffer_free(&m->ids);

@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "fetch/textfile.h"
+#include "format/tokenfile.h"
 #include "store/cache.h"
 #include "token/tokenizer.h"
 
@@ -35,6 +36,10 @@ struct made {
  * success *out is the caller's: made_free. */
 int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct encoder *encoder,
 	       const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err);
+/* The same for a piece of a token file on a server: tokens [first, first + n) as they are, `width` bytes each. An id that does not fit
+ * becomes the largest number, which whoever serves it finds outside the vocabulary. */
+int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first, uint64_t n,
+		     const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err);
 void made_free(struct made *m);
 
 #endif

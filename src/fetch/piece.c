@@ -209,8 +209,11 @@ static int of_made(struct result *out, struct made *m, const char *name, struct 
 static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder, const struct cache_key *key,
 		    struct result *out, struct error *err)
 {
-	int r = open_tokenizer(p, err);
-	if (r == 0 && *encoder == NULL && (*encoder = encoder_new(p->tokenizer)) == NULL)
+	struct tokenfile t;
+	uint64_t first = 0, n = 0;
+	int r = p->o.tokens != NULL ? p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &n, err) :
+		open_tokenizer(p, err);
+	if (r == 0 && p->o.tokens == NULL && *encoder == NULL && (*encoder = encoder_new(p->tokenizer)) == NULL)
 		r = fail(err, ENOMEM, "out of memory for an encoder");
 	if (r != 0)
 		return r;
@@ -224,11 +227,12 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.cache = p->o.cache,
 	};
 	struct made m;
-	r = make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
+	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err) :
+		make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
 	if (r != 0)
 		return r;
 	pthread_mutex_lock(&p->lock);
-	p->counters.tokenized++;
+	p->counters.tokenized += p->o.tokens == NULL;
 	p->counters.fetched++;
 	pthread_mutex_unlock(&p->lock);
 	r = of_made(out, &m, "piece in memory", err);

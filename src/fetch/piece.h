@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "fetch/textfile.h"
+#include "format/tokenfile.h"
 #include "io/source.h"
 #include "store/cache.h"
 
@@ -34,6 +35,9 @@ struct pieces_options {
 	uint32_t groups;                /* row groups of a piece */
 	unsigned threads, retry_s;
 	uint64_t memory;
+	/* For token files on a server (NULL: the files are text): the header, and which tokens are this piece. */
+	int (*tokens)(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first, uint64_t *n,
+		      struct error *err);
 	/* Pin of a file (32 bytes), for the cache key. */
 	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
 	bool (*remote)(void *arg, uint32_t file);

@@ -1,0 +1,604 @@
+#include "dataset/dataset.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "dataset/damage.h"
+#include "dataset/internal.h"
+#include "dataset/prefetch.h"
+#include "io/listing.h"
+
+#define LISTEN_NS 5000000000 /* counting goes on for so long before the mount is ready */
+
+int64_t dataset_clock(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- opening ---- */
+
+static char *copy_text(const char *text)
+{
+	return text == NULL ? NULL : strdup(text);
+}
+
+/* *to gets strings of its own. */
+static int copy_options(struct options *to, const struct options *from, struct error *err)
+{
+	*to = *from;
+	to->source = calloc(from->sources + 1, sizeof *to->source);
+	to->name = copy_text(from->name);
+	to->split = copy_text(from->split);
+	to->column = copy_text(from->column);
+	to->endpoint = copy_text(from->endpoint);
+	to->index = copy_text(from->index);
+	to->tokenizer = copy_text(from->tokenizer);
+	to->pattern = copy_text(from->pattern);
+	to->cache = copy_text(from->cache);
+	to->config = copy_text(from->config);
+	if (to->source == NULL || (from->tokenizer != NULL && to->tokenizer == NULL))
+		return fail(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < from->sources; i++)
+		if ((to->source[i] = strdup(from->source[i])) == NULL)
+			return fail(err, ENOMEM, "out of memory");
+	return 0;
+}
+
+static int resolve(struct dataset *d, struct error *err)
+{
+	struct options *o = &d->options;
+	int r = tokenizer_info(o->tokenizer, o->pattern, &d->tokenizer, err);
+	if (r != 0)
+		return r;
+	d->width = tokenizer_width(d->tokenizer.vocab);
+	if (o->bos == ID_AUTO)
+		o->bos = d->tokenizer.bos;
+	if (o->eos == ID_AUTO)
+		o->eos = ID_NONE;
+	if (o->bos >= (int64_t)d->tokenizer.vocab || o->eos >= (int64_t)d->tokenizer.vocab)
+		return fail(err, EINVAL, "%s=%" PRId64 ": the vocabulary has the ids 0 ... %" PRIu32,
+			    o->bos >= (int64_t)d->tokenizer.vocab ? "bos" : "eos",
+			    o->bos >= (int64_t)d->tokenizer.vocab ? o->bos : o->eos, d->tokenizer.vocab - 1);
+	if (o->threads == 0) {
+		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+		o->threads = cpus > 8 ? (unsigned)cpus / 4 : 2;
+	}
+	if (o->index != NULL)
+		return fail(err, ENOTSUP, "index=%s: an exported index cannot be read yet", o->index);
+	for (size_t i = 0; i < o->sources; i++)
+		if (strncmp(o->source[i], "hf://", 5) == 0 || strncmp(o->source[i], "s3://", 5) == 0)
+			return fail(err, ENOTSUP, "%s: the Hub and S3 cannot be read yet: give paths or http(s) URLs", o->source[i]);
+	if (o->name != NULL)
+		return fail(err, ENOTSUP, "name=%s: configurations of the Hub cannot be chosen yet", o->name);
+	return 0;
+}
+
+static char *default_cache(void)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char path[4096];
+	if (geteuid() == 0)
+		return strdup("/var/cache/fineweb");
+	if (xdg != NULL && xdg[0] == '/')
+		snprintf(path, sizeof path, "%s/fineweb", xdg);
+	else if (home != NULL && home[0] == '/')
+		snprintf(path, sizeof path, "%s/.cache/fineweb", home);
+	else
+		snprintf(path, sizeof path, "/tmp/fineweb-%u", (unsigned)geteuid());
+	return strdup(path);
+}
+
+/* Makes the folder and its parents. */
+static void make_folders(const char *path)
+{
+	char part[4096];
+	size_t n = strlen(path);
+	if (n >= sizeof part)
+		return;
+	for (size_t i = 1; i <= n; i++)
+		if (path[i] == '/' || path[i] == 0) {
+			memcpy(part, path, i);
+			part[i] = 0;
+			mkdir(part, 0755);
+		}
+}
+
+/* Cache and index are a help: without them the mount works all the same. */
+static int open_store(struct dataset *d, struct error *err)
+{
+	struct options *o = &d->options;
+	struct error cause;
+	if (o->cache == NULL && (o->cache = default_cache()) == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	make_folders(o->cache);
+	struct cache_options co = { .dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d };
+	if ((!d->token_files || d->remote) && cache_open(&co, &d->cache, &cause) != 0)
+		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
+	if (index_open(o->cache, 0, &d->index, &cause) != 0)
+		log_info("there is no index: %s", cause.text);
+	return 0;
+}
+
+static int list_files(struct dataset *d, struct listing *l, struct error *err)
+{
+	const struct options *o = &d->options;
+	struct listing_options lo = { .split = o->split, .http = d->http };
+	int r = listing_make((const char *const *)o->source, o->sources, &lo, l, err);
+	if (r != 0)
+		return r;
+	d->token_files = l->n > 0 && manifest_is_tokens(l->files[0].kind);
+	for (size_t i = 0; i < l->n; i++) {
+		if (manifest_is_tokens(l->files[i].kind) != d->token_files)
+			return fail(err, EINVAL, "%s is text and %s is tokens: a source is of one kind",
+				    l->files[d->token_files ? i : 0].where, l->files[d->token_files ? 0 : i].where);
+		d->remote |= l->files[i].remote;
+	}
+	if (l->n > INT32_MAX)
+		return fail(err, ENOTSUP, "%zu files", l->n);
+	return 0;
+}
+
+/* The tokens of a piece of a token file on a server: pieces_options.tokens. The last piece has the file's tail as well. */
+static int token_range(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first, uint64_t *n,
+		       struct error *err)
+{
+	struct dataset *d = arg;
+	int r = manifest_tokenfile(d->manifest, file, t, err);
+	if (r != 0)
+		return r;
+	uint64_t each = manifest_piece_sequences(d->manifest) * d->options.seq_len;
+	bool last = piece + 1 >= manifest_pieces(d->manifest, file);
+	*first = piece * each;
+	*n = last ? t->tokens - *first : each + 1;
+	return 0;
+}
+
+static int pin_of(void *arg, uint32_t file, uint8_t out[32], struct error *err)
+{
+	return manifest_pin(((struct dataset *)arg)->manifest, file, out, err);
+}
+
+static int open_of(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err)
+{
+	return manifest_open(((struct dataset *)arg)->manifest, file, out, kind, err);
+}
+
+static bool remote_of(void *arg, uint32_t file)
+{
+	return manifest_remote(((struct dataset *)arg)->manifest, file);
+}
+
+static void changed(void *arg)
+{
+	requests_changed(arg);
+	prefetch_changed(arg);
+}
+
+static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
+{
+	const struct options *o = &d->options;
+	uint32_t groups = (uint32_t)max_u64(1, ceil_div(o->seq_len, 16384));
+	struct manifest_options mo = {
+		.options = o,
+		.tokenizer_sha256 = d->tokenizer.sha256,
+		.width = d->width,
+		.vocab = d->tokenizer.vocab,
+		.groups = groups,
+		.http = d->http,
+		.cache = d->cache,
+		.index = d->index,
+	};
+	int r = manifest_new(&mo, l, &d->manifest, err);
+	struct textfiles_options to = {
+		.column = o->column,
+		.page = (size_t)(o->memory / 2),
+		.open = open_of,
+		.arg = d,
+	};
+	if (r == 0)
+		r = textfiles_new(&to, &d->textfiles, err);
+	return r;
+}
+
+/* counts=column is for FineWeb's own files: Parquet with a token_count column. */
+static int choose_counts(struct dataset *d, struct error *err)
+{
+	struct options *o = &d->options;
+	struct textfile *t;
+	bool column = false;
+	const struct listed_file *first = manifest_file(d->manifest, 0);
+	bool parquet = first->kind == KIND_PARQUET;
+	if (parquet && o->counts != COUNTS_EXACT && (o->counts == COUNTS_COLUMN || strcmp(o->tokenizer, "gpt2") == 0)) {
+		struct error cause;
+		int r = textfiles_get(d->textfiles, 0, &t, &cause);
+		if (r == 0) {
+			column = t->token_count >= 0;
+			textfiles_put(d->textfiles, t, false);
+		} else if (r != -EBADMSG && r != -ENOTSUP) {
+			if (err != NULL)
+				*err = cause;
+			return r;
+		}
+	}
+	if (o->counts == COUNTS_COLUMN && !column && !d->token_files)
+		return fail(err, EINVAL, "%s: has no column token_count: use counts=exact", first->where);
+	d->by_column = column;
+	manifest_use_column(d->manifest, column);
+	o->counts = column ? COUNTS_COLUMN : COUNTS_EXACT;
+	d->background = d->token_files || column || !d->remote;
+	if (o->list == LIST_AUTO)
+		o->list = d->background ? LIST_ALL : LIST_COUNTED;
+	if (o->stride == STRIDE_PIECE && !d->token_files && !column)
+		return fail(err, EINVAL, "stride=piece needs counts that cost no tokenising: token files or a token_count column; "
+			    "count ahead with `fineweb index`");
+	return 0;
+}
+
+/* Whether two blocks of a stream fit into the cache, or the source if that is smaller: its text has at most a token a byte. */
+static int check_cache(struct dataset *d, struct error *err)
+{
+	const struct options *o = &d->options;
+	uint64_t bytes = 0, two;
+	if (d->cache == NULL || o->cache_size == 0)
+		return 0;
+	for (uint32_t f = 0; f < manifest_files(d->manifest); f++)
+		bytes += manifest_file(d->manifest, f)->size;
+	uint64_t source = d->remote ? UINT64_MAX : bytes * d->width;
+	if (!mul_u64(2 * o->block, d->width, &two))
+		two = UINT64_MAX;
+	uint64_t need = min_u64(two, source);
+	if (o->cache_size >= need)
+		return 0;
+	if (o->shuffle == SHUFFLE_BLOCK || o->shuffle == SHUFFLE_NONE)
+		return fail(err, EINVAL, "cache_size=%" PRIu64 " cannot hold two blocks: give %" PRIu64 " bytes, or a smaller `block`",
+			    o->cache_size, need);
+	log_warning("cache_size=%" PRIu64 " cannot hold the source: shuffle=%s reads it again and again; `fineweb prepare` it first",
+		    o->cache_size, o->shuffle == SHUFFLE_FULL ? "full" : "torch");
+	return 0;
+}
+
+static int open_pieces(struct dataset *d, struct error *err)
+{
+	const struct options *o = &d->options;
+	struct pieces_options po = {
+		.files = d->textfiles,
+		.cache = d->cache,
+		.tokenizer = o->tokenizer,
+		.pattern = o->pattern,
+		.tokenizer_sha256 = d->tokenizer.sha256,
+		.bos = o->bos,
+		.eos = o->eos,
+		.width = d->width,
+		.groups = (uint32_t)max_u64(1, ceil_div(o->seq_len, 16384)),
+		.threads = o->threads,
+		.retry_s = o->retry,
+		.memory = o->memory,
+		.tokens = d->token_files ? token_range : NULL,
+		.pin = pin_of,
+		.remote = remote_of,
+		.made = counting_made,
+		.changed = changed,
+		.arg = d,
+	};
+	int r = pieces_new(&po, &d->pieces, err);
+	struct rlimit files = { 1024, 1024 };
+	if (r == 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = min_u64(files.rlim_max, 65536);
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (r == 0)
+		r = handles_new(d->manifest, (unsigned)min_u64(8192, files.rlim_cur / 4), &d->handles, err);
+	d->damage = damage_new();
+	return r == 0 && d->damage == NULL ? fail(err, ENOMEM, "out of memory") : r;
+}
+
+static bool stopped(struct dataset *d)
+{
+	return d->outer_stop != NULL && atomic_load(d->outer_stop);
+}
+
+/* Waits for news, for 50 ms at most: `stop` may be set where no signal reaches the condition. */
+static void wait_counted(struct dataset *d)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += 50000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	pthread_cond_timedwait(&d->counted, &d->lock, &t);
+}
+
+static int no_batch(struct dataset *d, struct error *err)
+{
+	const struct options *o = &d->options;
+	struct manifest_sums s;
+	manifest_sum(d->manifest, d->cut_file, d->cut_piece, false, &s);
+	if (o->stride == STRIDE_PIECE && s.pieces < o->world_size)
+		return fail(err, EINVAL, "no batch: %" PRIu64 " pieces for world_size=%" PRIu32 " under stride=piece", s.pieces,
+			    o->world_size);
+	return fail(err, EINVAL, "no batch: the source has %" PRIu64 " sequences of seq_len=%" PRIu32 "%s; one batch of world_size=%"
+		    PRIu32 " times batch_size=%" PRIu32 " needs %" PRIu64 " from start=%" PRIu64 " on", s.sequences, o->seq_len,
+		    o->max_tokens > 0 ? " (max_tokens keeps fewer)" : "", o->world_size, o->batch_size,
+		    (uint64_t)o->world_size * o->batch_size, o->start);
+}
+
+/* Waits until one global batch is counted; then for the rest, but not for long. */
+static int wait_ready(struct dataset *d, struct error *err)
+{
+	int64_t began = dataset_clock(), until = began + (int64_t)d->options.ready_timeout * 1000000000;
+	int r = 0;
+	pthread_mutex_lock(&d->lock);
+	while (!d->block0 && d->failure.code == 0 && !stopped(d) && dataset_clock() < until)
+		wait_counted(d);
+	bool block0 = d->block0;
+	struct error failure = d->failure, passing = d->passing;
+	pthread_mutex_unlock(&d->lock);
+	if (stopped(d))
+		return fail(err, EINTR, "stopped before the mount was ready");
+	uint64_t known = 0;
+	bool final = false;
+	int stop_code = 0;
+	if (atomic_load(&d->cut_known))
+		dataset_batches_now(d, false, d->options.epoch, &known, &final, &stop_code);
+	if (known == 0 && final)
+		return no_batch(d, err);
+	if (known == 0 && failure.code != 0) {
+		if (err != NULL)
+			*err = failure;
+		return -failure.code;
+	}
+	if (!block0 && known == 0)
+		return fail(err, ETIMEDOUT, "not one batch was counted in ready_timeout=%u s%s%s: run `fineweb index %s` first",
+			    d->options.ready_timeout, passing.code != 0 ? ": " : "", passing.text, d->options.source[0]);
+	int64_t listen = began + LISTEN_NS < until && d->options.fingerprint[0] == 0 ? began + LISTEN_NS : until;
+	pthread_mutex_lock(&d->lock);
+	while (d->background && !d->idle && d->failure.code == 0 && !stopped(d) && dataset_clock() < listen)
+		wait_counted(d);
+	bool printed = d->fingerprinted;
+	failure = d->failure;
+	pthread_mutex_unlock(&d->lock);
+	const char *want = d->options.fingerprint;
+	if (want[0] != 0 && !printed)
+		r = fail(err, ETIMEDOUT, "the fingerprint was not made in ready_timeout=%u s%s%s", d->options.ready_timeout,
+			 failure.code != 0 ? ": " : "", failure.code != 0 ? failure.text : "");
+	else if (want[0] != 0 && strncmp(want, d->fingerprint, strlen(want)) != 0)
+		r = fail(err, ESTALE, "the fingerprint is %s, fingerprint=%s is asked for: source or options differ",
+			 d->fingerprint, want);
+	return r;
+}
+
+static int start(struct dataset *d, struct error *err)
+{
+	int r = prefetch_new(d, err);
+	if (r == 0)
+		r = requests_start(d, err);
+	if (r != 0)
+		return r;
+	r = pthread_create(&d->counter, NULL, counting_thread, d);
+	d->has_counter = r == 0;
+	return r == 0 ? 0 : fail(err, r, "cannot start a thread: %s", strerror(r));
+}
+
+int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
+		 struct error *err)
+{
+	struct error local;
+	struct listing files = { 0 };
+	struct dataset *d = calloc(1, sizeof *d);
+	if (d == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	if (err == NULL)
+		err = &local;
+	d->sample = sample;
+	d->outer_stop = stop;
+	d->started_ns = dataset_clock();
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_init(&d->requests, NULL);
+	pthread_cond_init(&d->counted, NULL);
+	pthread_cond_init(&d->to_count, NULL);
+	pthread_cond_init(&d->runnable, NULL);
+	sem_init(&d->cancels, 0, 0);
+	const struct http_options ho = { .stop = &d->stop };
+	int r = copy_options(&d->options, options, err);
+	if (r == 0)
+		r = resolve(d, err);
+	if (r == 0)
+		r = http_new(&ho, &d->http, err);
+	if (r == 0)
+		r = list_files(d, &files, err);
+	if (r == 0)
+		r = open_store(d, err);
+	if (r == 0)
+		r = open_rooms(d, &files, err);
+	if (r == 0)
+		r = choose_counts(d, err);
+	if (r == 0)
+		r = check_cache(d, err);
+	if (r == 0)
+		r = open_pieces(d, err);
+	if (r == 0)
+		r = start(d, err);
+	if (r == 0)
+		r = wait_ready(d, err);
+	listing_free(&files);
+	if (r != 0)
+		dataset_close(d);
+	else
+		*out = d;
+	return r;
+}
+
+void dataset_close(struct dataset *d)
+{
+	if (d == NULL)
+		return;
+	atomic_store(&d->stop, true);
+	if (d->pieces != NULL)
+		pieces_stop(d->pieces);
+	if (d->has_counter) {
+		counting_wake(d);
+		pthread_join(d->counter, NULL);
+	}
+	requests_stop(d);
+	prefetch_stop(d);
+	pieces_free(d->pieces);
+	prefetch_free(d);
+	views_free(d->views);
+	handles_free(d->handles);
+	damage_free(d->damage);
+	textfiles_free(d->textfiles);
+	manifest_free(d->manifest);
+	index_close(d->index);
+	cache_close(d->cache);
+	http_free(d->http);
+	options_free(&d->options);
+	sem_destroy(&d->cancels);
+	pthread_cond_destroy(&d->runnable);
+	pthread_cond_destroy(&d->to_count);
+	pthread_cond_destroy(&d->counted);
+	pthread_mutex_destroy(&d->requests);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/* ---- what is known ---- */
+
+void dataset_facts(struct dataset *d, struct dataset_facts *out)
+{
+	*out = (struct dataset_facts){
+		.options = &d->options,
+		.sample = d->sample,
+		.width = d->width,
+		.dtype = d->width == 2 ? "uint16" : "uint32",
+		.batch_bytes = (uint64_t)d->options.batch_size * (d->options.seq_len + 1) * d->width,
+		.tokenizer = d->tokenizer.name,
+		.tokenizer_sha256 = d->tokenizer.sha256,
+		.pinned = d->options.source,
+		.pins = d->options.sources,
+		.files = manifest_files(d->manifest),
+		.date = manifest_date(d->manifest),
+		.has_documents = !d->token_files,
+	};
+}
+
+int dataset_fingerprint(struct dataset *d, char out[65], struct error *err)
+{
+	pthread_mutex_lock(&d->lock);
+	int r = d->fingerprinted ? 0 : d->pin_failure.code != 0 ? -d->pin_failure.code : -EAGAIN;
+	if (r == 0)
+		memcpy(out, d->fingerprint, sizeof d->fingerprint);
+	else if (r != -EAGAIN && err != NULL)
+		*err = d->pin_failure;
+	pthread_mutex_unlock(&d->lock);
+	return r;
+}
+
+void dataset_counts(struct dataset *d, bool val, struct dataset_counts *out)
+{
+	struct manifest_sums s = { 0 };
+	int stop_code;
+	*out = (struct dataset_counts){ 0 };
+	if (val && d->options.val_tokens == 0) {
+		out->final = true;
+		return;
+	}
+	manifest_sum(d->manifest, d->cut_file, d->cut_piece, val, &s);
+	dataset_batches_now(d, val, d->options.epoch, &out->batches_known, &out->final, &stop_code);
+	out->documents = s.documents;
+	out->tokens = s.tokens;
+	out->sequences = s.sequences;
+	out->dropped_tokens = s.dropped;
+}
+
+void dataset_stats(struct dataset *d, struct dataset_stats *out)
+{
+	struct pieces_counters p;
+	struct http_counters h;
+	struct view *view;
+	*out = (struct dataset_stats){
+		.reads = atomic_load(&d->reads),
+		.bytes_read = atomic_load(&d->bytes_read),
+		.pieces_cut = atomic_load(&d->cut),
+		.pieces_filled = atomic_load(&d->filled),
+		.errors = atomic_load(&d->errors),
+		.uptime_seconds = (uint64_t)(dataset_clock() - d->started_ns) / 1000000000,
+	};
+	pieces_counters(d->pieces, &p);
+	http_counters(d->http, &h);
+	out->cache_hits = p.hits;
+	out->cache_misses = p.misses;
+	out->pieces_fetched = p.fetched;
+	out->pieces_tokenized = p.tokenized;
+	out->retries = p.retries;
+	out->errors += p.errors;
+	out->memory_bytes = p.memory_bytes;
+	out->queue_length = p.queued;
+	out->bytes_fetched = h.bytes;
+	out->requests = h.requests;
+	if (views_get(d->views, false, d->options.epoch, &view, NULL) == 0) {
+		uint32_t streams = d->options.stride == STRIDE_PIECE ? d->options.world_size : 1;
+		pthread_mutex_lock(&view->lock);
+		for (uint32_t s = 0; s < streams; s++)
+			out->blocks_counted += epoch_blocks(view->order, s);
+		pthread_mutex_unlock(&view->lock);
+		views_put(d->views, view);
+	}
+}
+
+void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *known, bool *final, int *stop_code)
+{
+	struct view *view;
+	*known = 0;
+	*final = false;
+	*stop_code = 0;
+	if (views_get(d->views, val, epoch, &view, NULL) != 0) {
+		*final = true;
+		return;
+	}
+	*final = atomic_load(&view->final);
+	*known = atomic_load(&view->known);
+	*stop_code = atomic_load(&view->stop_code);
+	views_put(d->views, view);
+}
+
+int dataset_size_now(struct dataset *d, const struct dataset_object *o, uint64_t *size)
+{
+	uint64_t known, batch = (uint64_t)d->options.batch_size * (d->options.seq_len + 1) * d->width;
+	bool final;
+	int stop_code;
+	if (o->kind == OBJECT_SHARD)
+		return shards_size_now(d, o->number, size);
+	if (o->rank >= d->options.world_size || o->epoch > 4095 || (o->val && d->options.val_tokens == 0))
+		return -ENOENT;
+	dataset_batches_now(d, o->val, o->epoch, &known, &final, &stop_code);
+	if (o->kind == OBJECT_EPOCH) {
+		*size = known * batch;
+		return final ? (known == 0 ? -ENOENT : 0) : stop_code != 0 ? -stop_code : -EAGAIN;
+	}
+	*size = batch;
+	return o->number < known ? 0 : final ? -ENOENT : stop_code != 0 ? -stop_code : -EAGAIN;
+}
+
+int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n)
+{
+	struct error err;
+	int r = o->kind == OBJECT_SHARD ? shards_read(d, o->number, off, buf, n, false, &err) :
+		rows_read(d, o, off, buf, n, false, NULL, &err);
+	atomic_fetch_add_explicit(&d->reads, 1, memory_order_relaxed);
+	if (r == 0)
+		atomic_fetch_add_explicit(&d->bytes_read, n, memory_order_relaxed);
+	return r;
+}
