@@ -26,6 +26,12 @@ check "a view without a batch is empty" sh -c '[ -d "$mnt/val/rank_0" ] && [ -z 
 check "and has no epoch.bin" sh -c '[ -e "$mnt/rank_0/epoch.bin" ] && [ ! -e "$mnt/val/rank_0/epoch.bin" ]'
 unmount
 
+fineweb "$data/sample/10BT" "$mnt" -o batch_size=4,epoch=1,epochs=3 || exit 99
+check "rank_N is the epoch of the option" cmp "$mnt/rank_0/batch_0000.bin" "$mnt/epoch_1/rank_0/batch_0000.bin"
+check "epochs of them are listed" sh -c '[ "$(ls -d "$mnt"/epoch_* | wc -l)" = 3 ] && [ -d "$mnt/epoch_3" ]'
+check "each epoch is shuffled anew" sh -c '! cmp -s "$mnt/epoch_0/rank_0/batch_0000.bin" "$mnt/epoch_1/rank_0/batch_0000.bin"'
+unmount
+
 fineweb "$data/sample/10BT" "$mnt" -o shard_tokens=100000,batch_size=4 || exit 99
 taps "$PYTHON" "$here/tree.py" "$mnt" shards sample/10BT
 unmount
