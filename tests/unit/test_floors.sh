@@ -34,6 +34,7 @@ trap 'rm -f "$list"' EXIT
 
 report "there are files, and they include others" "$([ "$(wc -l <"$list")" -gt 20 ] || echo "$(wc -l <"$list") includes")"
 
+# mount/main.c alone joins the two rooms of floor 6.
 report "no file includes upward or sideways" "$(awk -v rooms="$rooms" '
 	BEGIN {
 		n = split(rooms, list, " ")
@@ -56,7 +57,7 @@ report "no file includes upward or sideways" "$(awk -v rooms="$rooms" '
 				print $1 ":" $2 ": " to " is in no room"
 			else
 				print $1 ":" $2 ": " to " is not written from src/ (room/file.h)"
-		} else if (a != b && floor[b] >= floor[a])
+		} else if (a != b && floor[b] >= floor[a] && $1 != "mount/main.c")
 			print $1 ":" $2 ": " a " (floor " floor[a] ") includes " to " (floor " floor[b] ")"
 	}
 	{
@@ -96,7 +97,7 @@ words='TO''DO|FIX''ME|XX''X:'
 report "nothing is left open" "$(grep -rnE "$words" $files tests/*.sh tests/unit tests/mount tests/fuzz/*.c examples/*.* README.md CONTRIBUTING.md \
 	configure.ac Makefile.am --include='*' -I 2>/dev/null)"
 
-machine='/ho''me/[a-z]|/wo''rk/|/ro''ot/|/tm''p/[a-z]'
+machine='/ho''me/[a-z]|/wo''rk/|/ro''ot/'
 report "no path of one machine" "$(grep -nE "$machine" $files tests/unit/*.[ch] tests/unit/*.sh tests/fuzz/*.c tests/mount/* \
 	examples/*.* tests/run.sh README.md CONTRIBUTING.md configure.ac Makefile.am 2>/dev/null)"
 
