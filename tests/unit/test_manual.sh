@@ -1,0 +1,51 @@
+#!/bin/sh
+# The manual has an entry for each option of the program, with its default, and none for another.
+top=${srcdir-.}
+page=$top/doc/fineweb.1
+n=0
+failed=0
+
+# report WHAT FINDINGS: no findings are a pass.
+report() {
+	n=$((n + 1))
+	if [ -z "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		echo "$2" | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+if [ ! -x ./fineweb ]; then
+	echo "1..0 # SKIP the program is not built in this folder"
+	exit 0
+fi
+
+# "name<TAB>default" of each option that --help lists: a line with the name, then one with "; default ...".
+options=$(./fineweb --help | awk '
+	/^  [a-z][a-z_]* / { name = $1; next }
+	name != "" && sub(/.*; default /, "") { print name "\t" $0; name = "" }')
+# The same of each entry of the manual; the default is the rest of the line behind "Default: ".
+entries=$(awk '
+	/^\.It Cm / { name = $3 }
+	/^\.(El|Sh|Ss)/ { name = "" }
+	name != "" && sub(/^Default: /, "") { print name "\t" $0; name = "" }' "$page")
+
+report "the program lists its options" "$([ "$(echo "$options" | wc -l)" -gt 30 ] || echo "$options")"
+report "each has an entry with its default" "$(echo "$options" | while IFS='	' read -r name value; do
+	echo "$entries" | awk -F '\t' -v name="$name" -v value="$value" '
+		$1 == name && index($2, value) == 1 && substr($2, length(value) + 1) ~ /^[.,]/ { found = 1 }
+		END { exit !found }' || echo "$name: expected an entry with \"Default: $value\""
+done)"
+report "no entry is for something else" "$(echo "$entries" | while IFS='	' read -r name _; do
+	echo "$options" | grep -q "^$name	" || echo "$name is no option"
+done)"
+if command -v groff >/dev/null 2>&1; then
+	report "groff has no complaint" "$(groff -mandoc -Tascii -ww -z "$page" "$top/doc/mount.fineweb.8" 2>&1)"
+else
+	n=$((n + 1))
+	echo "ok $n - groff has no complaint # SKIP no groff"
+fi
+echo "1..$n"
+exit $failed
