@@ -243,20 +243,13 @@ int block_piece(const struct block *b, struct streams *s, uint64_t i, uint32_t *
 int block_sequence(const struct block *b, struct streams *s, uint64_t u, uint32_t *file, uint32_t *piece,
 		   uint64_t *sequence)
 {
-	size_t low = 0, high = b->runs - 1;
-	const struct blockrun *run;
+	const struct blockrun *run = b->run;
 	uint64_t into;
 
-	/* The last run that starts at or before u: those without sequences share their start with the next. */
-	while (low < high) {
-		size_t middle = low + (high - low + 1) / 2;
-
-		if (b->run[middle].start <= u)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	run = &b->run[low];
+	/* The last run that starts at or before u: those without sequences share their start with the next. Without a
+	 * branch: u is anywhere. */
+	for (size_t n = b->runs; n > 1; n -= n / 2)
+		run += (size_t)(run[n / 2].start <= u) * (n / 2);
 	into = u - run->start;
 	*sequence = into % run->each;
 	return block_piece(b, s, run->first + into / run->each, file, piece);
@@ -264,16 +257,10 @@ int block_sequence(const struct block *b, struct streams *s, uint64_t u, uint32_
 
 uint64_t block_piece_start(const struct block *b, uint64_t i, uint64_t *each)
 {
-	size_t low = 0, high = b->runs - 1;
+	const struct blockrun *run = b->run;
 
-	while (low < high) {
-		size_t middle = low + (high - low + 1) / 2;
-
-		if (b->run[middle].first <= i)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	*each = b->run[low].each;
-	return b->run[low].start + (i - b->run[low].first) * b->run[low].each;
+	for (size_t n = b->runs; n > 1; n -= n / 2)
+		run += (size_t)(run[n / 2].first <= i) * (n / 2);
+	*each = run->each;
+	return run->start + (i - run->first) * run->each;
 }

@@ -128,30 +128,18 @@ void blocktable_from_block(const struct blocktable *t, uint64_t block, struct bl
 
 void blocktable_from_sequence(const struct blocktable *t, uint64_t sequence, struct blockcut *cut)
 {
-	uint32_t low = 0, high = t->count - 1;
+	const struct blockstone *stone = t->stones;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low + 1) / 2;
-
-		if (t->stones[middle].start <= sequence)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	from_stone(t, low, cut);
+	for (uint32_t n = t->count; n > 1; n -= n / 2)
+		stone += (stone[n / 2].start <= sequence) * (n / 2);
+	from_stone(t, (uint64_t)(stone - t->stones), cut);
 }
 
 void blocktable_from_piece(const struct blocktable *t, uint64_t piece, struct blockcut *cut)
 {
-	uint32_t low = 0, high = t->count - 1;
+	const struct blockstone *stone = t->stones;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low + 1) / 2;
-
-		if (t->stones[middle].first <= piece)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	from_stone(t, low, cut);
+	for (uint32_t n = t->count; n > 1; n -= n / 2)
+		stone += (stone[n / 2].first <= piece) * (n / 2);
+	from_stone(t, (uint64_t)(stone - t->stones), cut);
 }

@@ -4,6 +4,7 @@
 
 /* Chains that run side by side: a chain waits for its own multiplies most of the time. */
 #define LANES 4
+#define MANY (16 * LANES)
 
 static inline uint64_t mix(uint64_t x)
 {
@@ -109,42 +110,42 @@ static void forward_lanes(const struct permutation *p, uint64_t x[LANES])
 		x[i] = h[i] << low_bits | l[i];
 }
 
+/* Permutes at most MANY positions, pass after pass over those that still walk. */
+static void permute_some(const struct permutation *p, const uint64_t *in, uint64_t *out, unsigned count)
+{
+	uint64_t x[MANY] = { 0 };
+	unsigned who[MANY], left = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		x[i] = in[i];
+		who[i] = i;
+	}
+	while (left > 0) {
+		unsigned walking = 0;
+
+		for (unsigned i = 0; i < left; i += LANES)
+			forward_lanes(p, &x[i]);
+		/* Without a branch on luck: a result that is not final is overwritten by the next pass. */
+		for (unsigned i = 0; i < left; i++) {
+			uint64_t y = x[i];
+			unsigned j = who[i];
+
+			out[j] = y;
+			x[walking] = y;
+			who[walking] = j;
+			walking += y >= p->n;
+		}
+		left = walking;
+	}
+}
+
 void permute_many(const struct permutation *p, const uint64_t *in, uint64_t *out, unsigned count)
 {
-	uint64_t x[LANES];
-	unsigned who[LANES], next = 0, busy = 0;
-
 	if (p->n <= 1) {
 		for (unsigned i = 0; i < count; i++)
 			out[i] = in[i];
 		return;
 	}
-	/* A lane that is done takes the next position at once: how often one walks is luck, and no lane waits for it. */
-	while (busy < LANES && next < count) {
-		x[busy] = in[next];
-		who[busy++] = next++;
-	}
-	while (busy == LANES) {
-		forward_lanes(p, x);
-		for (unsigned i = 0; i < busy; i++) {
-			if (x[i] >= p->n)
-				continue;
-			out[who[i]] = x[i];
-			if (next < count) {
-				x[i] = in[next];
-				who[i] = next++;
-			} else {
-				busy--;
-				x[i] = x[busy];
-				who[i] = who[busy];
-				i--;
-			}
-		}
-	}
-	for (unsigned i = 0; i < busy; i++) {
-		do {
-			x[i] = forward(p, x[i]);
-		} while (x[i] >= p->n);
-		out[who[i]] = x[i];
-	}
+	for (unsigned i = 0; i < count; i += MANY)
+		permute_some(p, in + i, out + i, count - i < MANY ? count - i : MANY);
 }

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 
-#define STONE_FILES 64
+#define STONE_FILES 16
 
 static int nowhere(struct order_need *need, int code)
 {
@@ -225,66 +225,75 @@ static int group_start(const struct piecelist *l, uint32_t index, uint64_t *star
 	return 0;
 }
 
-/* The group of position p. 0; 1: the list ends before p; or -errno. */
-static int group_of(struct piecelist *l, uint64_t p, struct piecegroup **out, struct order_need *need)
+/* Number and start of the group of position p. 0; 1: the list ends before p; or -errno. */
+static int locate(struct piecelist *l, uint64_t p, uint32_t *index, uint64_t *start, struct order_need *need)
 {
-	uint32_t low = 0, high, index;
-	uint64_t start;
-	int rc;
+	uint32_t last, groups = l->spacing / l->mix;
+	const uint64_t *stone;
+	int rc = know(l, p, need);
 
+	if (rc != 0)
+		return rc;
+	stone = l->stones;
+	for (uint32_t n = (l->known - 1) / l->spacing + 1; n > 1; n -= n / 2)
+		stone += (stone[n / 2] <= p) * (n / 2);
+	*start = *stone;
+	*index = (uint32_t)(stone - l->stones) * groups;
+	last = *index + groups - 1;
+	/* Where the last group of a stone ends need not be known: p is in it when it is in no other. */
+	for (; *index < last; ++*index) {
+		uint64_t n = 0;
+
+		for (uint32_t i = 0; i < group_files(l, *index); i++) {
+			int64_t m = pieces_of(l, file_at(l, *index * l->mix + i), need);
+
+			if (m < 0)
+				return (int)m;
+			n += (uint64_t)m;
+		}
+		if (p - *start < n)
+			break;
+		*start += n;
+	}
+	return 0;
+}
+
+/* The group of position p when it is kept ready, else NULL. */
+static struct piecegroup *group_kept(struct piecelist *l, uint64_t p)
+{
 	for (unsigned i = 0; i < PIECELIST_GROUPS; i++) {
 		struct piecegroup *g = &l->group[i];
 
 		if (g->used > 0 && p >= g->start && p - g->start < g->n) {
 			g->used = ++l->clock;
-			*out = g;
-			return 0;
+			return g;
 		}
 	}
-	rc = know(l, p, need);
-	if (rc != 0)
-		return rc;
-	high = (l->known - 1) / l->spacing;
-	while (low < high) {
-		uint32_t middle = low + (high - low + 1) / 2;
+	return NULL;
+}
 
-		if (l->stones[middle] <= p)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	index = low * (l->spacing / l->mix);
-	start = l->stones[low];
-	for (;; index++) {
-		uint64_t end = start;
+/* The group of position p. Returns as above. */
+static int group_of(struct piecelist *l, uint64_t p, struct piecegroup **out, struct order_need *need)
+{
+	uint64_t start;
+	uint32_t index;
+	int rc;
 
-		for (uint32_t i = 0; i < group_files(l, index); i++) {
-			int64_t n = pieces_of(l, file_at(l, index * l->mix + i), need);
-
-			if (n < 0)
-				return (int)n;
-			end += (uint64_t)n;
-		}
-		if (p < end)
-			return group_take(l, index, start, out, need);
-		start = end;
-	}
+	*out = group_kept(l, p);
+	if (*out != NULL)
+		return 0;
+	rc = locate(l, p, &index, &start, need);
+	return rc != 0 ? rc : group_take(l, index, start, out, need);
 }
 
 /* The last i < n with first[i] <= member; files without pieces are stepped over. */
 static uint32_t group_file(const struct piecegroup *g, uint32_t member)
 {
-	uint32_t low = 0, high = g->files - 1;
+	const uint32_t *first = g->first;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low + 1) / 2;
-
-		if (g->first[middle] <= member)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	for (uint32_t n = g->files; n > 1; n -= n / 2)
+		first += (first[n / 2] <= member) * (n / 2);
+	return (uint32_t)(first - g->first);
 }
 
 static void group_piece(const struct piecelist *l, const struct piecegroup *g, uint32_t place, uint32_t *file,
@@ -300,17 +309,13 @@ static void group_piece(const struct piecelist *l, const struct piecegroup *g, u
 /* The first i with odd[i] >= place. */
 static uint32_t odd_from(const struct piecegroup *g, uint64_t place)
 {
-	uint32_t low = 0, high = g->odds;
+	const uint32_t *odd = g->odd;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (g->odd[middle] < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (g->odds == 0)
+		return 0;
+	for (uint32_t n = g->odds; n > 1; n -= n / 2)
+		odd += (odd[n / 2 - 1] < place) * (n / 2);
+	return (uint32_t)(odd - g->odd) + (*odd < place);
 }
 
 /* How many of the places place, place + step, ... (at most `most`, all in the group) come before one that is odd. */
@@ -370,12 +375,26 @@ int piecelist_group_end(struct piecelist *l, uint64_t p, uint64_t *end, struct o
 
 int piecelist_at(struct piecelist *l, uint64_t p, uint32_t *file, uint32_t *piece, struct order_need *need)
 {
-	struct piecegroup *g;
-	int rc = group_of(l, p, &g, need);
+	struct piecegroup *g = group_kept(l, p);
+	uint32_t index;
+	uint64_t start;
+	int rc;
 
-	if (rc == 0)
-		group_piece(l, g, (uint32_t)(p - g->start), file, piece);
-	return rc;
+	if (g == NULL) {
+		rc = locate(l, p, &index, &start, need);
+		if (rc == 0 && !l->mixed) {
+			/* A group of one file: making it ready would take longer than what is asked for. */
+			*file = l->base + index;
+			*piece = first_piece(l, *file) + (uint32_t)(p - start);
+			return 0;
+		}
+		if (rc == 0)
+			rc = group_take(l, index, start, &g, need);
+		if (rc != 0)
+			return rc;
+	}
+	group_piece(l, g, (uint32_t)(p - g->start), file, piece);
+	return 0;
 }
 
 int piecelist_find(struct piecelist *l, uint32_t file, uint32_t piece, uint64_t *p, struct order_need *need)
