@@ -46,7 +46,9 @@ static int fill_plain(struct lines *l, struct error *err)
 		n = min_u64(n, l->step);
 		l->step = l->step < WINDOW ? 2 * l->step : WINDOW;
 	}
-	int r = source_read(l->source, at, l->window.at + l->window.n, (size_t)n, err);
+	int r = buffer_reserve(&l->window, (size_t)n, 0, err);
+	if (r == 0)
+		r = source_read(l->source, at, l->window.at + l->window.n, (size_t)n, err);
 	if (r != 0)
 		return r;
 	l->window.n += (size_t)n;
@@ -57,7 +59,9 @@ static int fill_plain(struct lines *l, struct error *err)
 static int fill_stream(struct lines *l, struct error *err)
 {
 	size_t got = 0;
-	int r = codec_stream_read(l->stream, l->window.at + l->window.n, WINDOW, &got, err);
+	int r = buffer_reserve(&l->window, WINDOW, 0, err);
+	if (r == 0)
+		r = codec_stream_read(l->stream, l->window.at + l->window.n, WINDOW, &got, err);
 	if (r != 0)
 		return r;
 	l->window.n += got;
@@ -74,9 +78,6 @@ static int fill(struct lines *l, struct error *err)
 		memmove(w->at, w->at + l->at, w->n);
 	l->off += l->at;
 	l->at = 0;
-	int r = buffer_reserve(w, WINDOW, 0, err);
-	if (r != 0)
-		return r;
 	return l->stream == NULL ? fill_plain(l, err) : fill_stream(l, err);
 }
 
