@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/checked.h"
-#include "format/json.h"
+#include "format/jsontext.h"
 
 #define WINDOW (1u << 20)
 #define READ_ON (1u << 16) /* the first step beyond a piece: most lines are shorter */
@@ -135,7 +135,7 @@ static int skip_rest(struct lines *l, struct error *err)
 
 enum { TEXTS = 3, ID = TEXTS, URL, MEMBERS };
 
-static void want(struct json_member members[MEMBERS], const char *column)
+static void want(struct jsontext_member members[MEMBERS], const char *column)
 {
 	static const char *const usual[TEXTS] = { "text", "raw_content", "content" };
 	for (int i = 0; i < TEXTS; i++)
@@ -145,14 +145,14 @@ static void want(struct json_member members[MEMBERS], const char *column)
 }
 
 /* The value of a string or number; decoded bytes are appended to `decoded`, which has the room. */
-static struct span value_of(const struct json_member *m, struct buffer *decoded)
+static struct span value_of(const struct jsontext_member *m, struct buffer *decoded)
 {
 	if (m->kind != JSON_STRING && m->kind != JSON_NUMBER)
 		return span_of(NULL, 0);
 	if (!m->escaped)
 		return m->raw;
 	uint8_t *to = decoded->at + decoded->n;
-	size_t n = json_decode(m->raw, to);
+	size_t n = jsontext_decode(m->raw, to);
 	decoded->n += n;
 	return span_of(to, n);
 }
@@ -161,10 +161,10 @@ static struct span value_of(const struct json_member *m, struct buffer *decoded)
 static int read_line(const char *name, uint64_t at, struct span line, const char *column,
 		     struct buffer *decoded, struct document *d, struct error *err)
 {
-	struct json_member m[MEMBERS];
-	struct json_fault fault;
+	struct jsontext_member m[MEMBERS];
+	struct jsontext_fault fault;
 	want(m, column);
-	if (!json_object(line, m, MEMBERS, &fault))
+	if (!jsontext_object(line, m, MEMBERS, &fault))
 		return fail(err, EBADMSG, "%s: line at byte %" PRIu64 ": expected %s at byte %zu of the line", name,
 			    at, fault.expected, fault.at);
 	int t = 0;
@@ -207,7 +207,7 @@ static int read_lines(struct lines *l, const char *column, document_fn *fn, void
 			break;
 		drop_bom(&line, &at);
 		rest = line;
-		json_skip_blank(&rest);
+		jsontext_skip_blank(&rest);
 		if (rest.n == 0)
 			continue;
 		r = read_line(l->source->name, at, line, column, &decoded, &d, err);

@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
-#include "format/json.h"
+#include "format/jsontext.h"
 #include "format/jsonl.h"
 #include "io/file.h"
 #include "unit/unit.h"

@@ -1,9 +1,9 @@
-/* json: one JSON object (RFC 8259) in memory, checked in one pass that keeps the wanted members.
+/* jsontext: one JSON object (RFC 8259) in memory, checked in one pass that keeps the wanted members.
  *
  * Pure: no allocation, no recursion. Any thread.
  */
-#ifndef FW_FORMAT_JSON_H
-#define FW_FORMAT_JSON_H
+#ifndef FW_FORMAT_JSONTEXT_H
+#define FW_FORMAT_JSONTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,16 +13,16 @@
 
 #define JSON_DEPTH 1000 /* objects and arrays within each other, the outermost included */
 
-enum json_kind { JSON_ABSENT, JSON_NULL, JSON_STRING, JSON_NUMBER, JSON_OTHER };
+enum jsontext_kind { JSON_ABSENT, JSON_NULL, JSON_STRING, JSON_NUMBER, JSON_OTHER };
 
-struct json_member {
+struct jsontext_member {
 	const char *key;     /* in: UTF-8 */
-	enum json_kind kind; /* out: of the last member with this key */
+	enum jsontext_kind kind; /* out: of the last member with this key */
 	struct span raw;     /* out: the bytes between the quotes, or the number; lies in the text */
-	bool escaped;        /* out: raw has escapes, so that json_decode must read it */
+	bool escaped;        /* out: raw has escapes, so that jsontext_decode must read it */
 };
 
-struct json_fault {
+struct jsontext_fault {
 	size_t at;            /* byte of the text */
 	const char *expected; /* static text */
 };
@@ -30,13 +30,13 @@ struct json_fault {
 /* Checks that text is one object with only white space (space, tab, CR, LF) around it, and fills
  * the n members. Keys are compared as decoded; bytes of 0x80 and up in strings are not checked. Two
  * members may have the same key. True; false with *fault, and the members undefined. */
-bool json_object(struct span text, struct json_member *members, size_t n, struct json_fault *fault);
+bool jsontext_object(struct span text, struct jsontext_member *members, size_t n, struct jsontext_fault *fault);
 
-/* Decodes the escapes of a string that json_object has checked: at most raw.n bytes. A surrogate
+/* Decodes the escapes of a string that jsontext_object has checked: at most raw.n bytes. A surrogate
  * without its other half becomes U+FFFD. Returns the number of bytes at out. */
-size_t json_decode(struct span raw, uint8_t *out);
+size_t jsontext_decode(struct span raw, uint8_t *out);
 
 /* Moves over white space. */
-void json_skip_blank(struct span *text);
+void jsontext_skip_blank(struct span *text);
 
 #endif

@@ -1,4 +1,4 @@
-#include "format/json.h"
+#include "format/jsontext.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -108,7 +108,7 @@ static void skip_blank(struct cursor *c)
 		c->at++;
 }
 
-void json_skip_blank(struct span *text)
+void jsontext_skip_blank(struct span *text)
 {
 	while (text->n > 0 && is_blank(text->at[0]))
 		span_skip(text, 1);
@@ -158,7 +158,7 @@ static bool skip_word(struct cursor *c, const char *word, size_t n)
 }
 
 /* Takes a value that is neither an object nor an array. */
-static bool take_scalar(struct cursor *c, struct json_member *m)
+static bool take_scalar(struct cursor *c, struct jsontext_member *m)
 {
 	const uint8_t *from = c->at;
 	m->escaped = false;
@@ -215,17 +215,17 @@ static bool take_separator(struct cursor *c, char close, bool *more)
 }
 
 /* Takes any value; of an object or array only the kind is told. */
-static bool take_value(struct cursor *c, struct json_member *m)
+static bool take_value(struct cursor *c, struct jsontext_member *m)
 {
 	char close[JSON_DEPTH - 1];
 	size_t depth = 0;
-	struct json_member inner;
+	struct jsontext_member inner;
 	struct span key;
 	bool more, escaped;
 
 	if (!next_is(c, '{') && !next_is(c, '['))
 		return take_scalar(c, m);
-	*m = (struct json_member){ .key = m->key, .kind = JSON_OTHER };
+	*m = (struct jsontext_member){ .key = m->key, .kind = JSON_OTHER };
 	do {
 		skip_blank(c);
 		if (next_is(c, '{') || next_is(c, '[')) {
@@ -293,7 +293,7 @@ static size_t decode_escape(struct span *s, uint8_t out[4])
 	return put_utf8(0xfffd, out);
 }
 
-size_t json_decode(struct span raw, uint8_t *out)
+size_t jsontext_decode(struct span raw, uint8_t *out)
 {
 	uint8_t *to = out;
 	while (raw.n > 0) {
@@ -326,11 +326,11 @@ static bool key_is(struct span raw, bool escaped, const char *key)
 	return want.n == 0;
 }
 
-static bool take_member(struct cursor *c, struct json_member *members, size_t n)
+static bool take_member(struct cursor *c, struct jsontext_member *members, size_t n)
 {
 	struct span key;
 	bool escaped;
-	struct json_member value = { 0 };
+	struct jsontext_member value = { 0 };
 	if (!take_key(c, &key, &escaped) || !take_value(c, &value))
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -341,7 +341,7 @@ static bool take_member(struct cursor *c, struct json_member *members, size_t n)
 	return true;
 }
 
-static bool take_object(struct cursor *c, struct json_member *members, size_t n)
+static bool take_object(struct cursor *c, struct jsontext_member *members, size_t n)
 {
 	bool more;
 	skip_blank(c);
@@ -362,13 +362,13 @@ static bool take_object(struct cursor *c, struct json_member *members, size_t n)
 	return c->at == c->end || bad(c, "nothing after the object");
 }
 
-bool json_object(struct span text, struct json_member *members, size_t n, struct json_fault *fault)
+bool jsontext_object(struct span text, struct jsontext_member *members, size_t n, struct jsontext_fault *fault)
 {
 	struct cursor c = { .at = text.at, .end = text.at + text.n };
 	for (size_t i = 0; i < n; i++)
-		members[i] = (struct json_member){ .key = members[i].key };
+		members[i] = (struct jsontext_member){ .key = members[i].key };
 	if (take_object(&c, members, n))
 		return true;
-	*fault = (struct json_fault){ .at = (size_t)(c.at - text.at), .expected = c.expected };
+	*fault = (struct jsontext_fault){ .at = (size_t)(c.at - text.at), .expected = c.expected };
 	return false;
 }
