@@ -526,11 +526,8 @@ void *counting_thread(void *arg)
 		more |= background_step(&c, &err) == 0;
 		pthread_mutex_lock(&d->lock);
 		pthread_cond_broadcast(&d->counted);
-		if (!more && !d->count_again && !atomic_load(&d->stop)) {
-			int64_t until = dataset_clock() + 1000000000;
-			struct timespec t = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
-			pthread_cond_timedwait(&d->to_count, &d->lock, &t);
-		}
+		if (!more && !d->count_again && !atomic_load(&d->stop))
+			dataset_wait(&d->to_count, &d->lock, 1000000000);
 		pthread_mutex_unlock(&d->lock);
 	}
 	uint8_t none[HASH_SIZE];

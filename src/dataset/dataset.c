@@ -26,6 +26,13 @@ int64_t dataset_clock(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns)
+{
+	int64_t until = dataset_clock() + ns;
+	struct timespec t = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+	pthread_cond_timedwait(cond, lock, &t);
+}
+
 /* ---- opening ---- */
 
 static char *copy_text(const char *text)
@@ -311,14 +318,7 @@ static bool stopped(struct dataset *d)
 /* Waits for news, for 50 ms at most: `stop` may be set where no signal reaches the condition. */
 static void wait_counted(struct dataset *d)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_nsec += 50000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	pthread_cond_timedwait(&d->counted, &d->lock, &t);
+	dataset_wait(&d->counted, &d->lock, 50000000);
 }
 
 static int no_batch(struct dataset *d, struct error *err)
@@ -407,8 +407,12 @@ int dataset_open(const struct options *options, bool sample, const atomic_bool *
 	d->started_ns = dataset_clock();
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->requests, NULL);
-	pthread_cond_init(&d->counted, NULL);
-	pthread_cond_init(&d->to_count, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->counted, &monotonic);
+	pthread_cond_init(&d->to_count, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	pthread_cond_init(&d->runnable, NULL);
 	sem_init(&d->cancels, 0, 0);
 	const struct http_options ho = { .stop = &d->stop };

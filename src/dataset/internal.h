@@ -85,6 +85,8 @@ struct dataset {
 };
 
 int64_t dataset_clock(void); /* CLOCK_MONOTONIC, nanoseconds */
+/* Waits for a condition (one of CLOCK_MONOTONIC) for at most so many nanoseconds. */
+void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 
 /* counting.c */
 void *counting_thread(void *dataset);

@@ -103,14 +103,13 @@ int dataset_shard_name(struct dataset *d, uint64_t number, char *buf)
 
 int dataset_shard_number(struct dataset *d, const char *name, uint64_t *number)
 {
-	char canonical[64], format[64];
+	char canonical[64];
 	uint64_t n = 0, all;
 	bool val = strstr(name, "val") != NULL;
 	if (d->options.shards != SHARDS_NANOGPT && !val) {
-		int end = 0;
-		snprintf(format, sizeof format, "%s_train_%%" SCNu64 "%%n", stem(d));
-		if (strlen(name) > 40 || sscanf(name, format, &n, &end) != 1)
-			return -ENOENT;
+		const char *digits = strpbrk(name, "0123456789");
+		for (int i = 0; digits != NULL && *digits >= '0' && *digits <= '9' && i < 18; i++)
+			n = 10 * n + (uint64_t)(*digits++ - '0');
 		snprintf(canonical, sizeof canonical, "%s_train_%06" PRIu64 ".%s", stem(d), n,
 			 d->options.shards == SHARDS_NPY ? "npy" : "bin");
 		if (strcmp(name, canonical) != 0)
