@@ -222,7 +222,9 @@ class Handler(BaseHTTPRequestHandler):
                 fields["Retry-After"] = retry
             if "ratelimit" in keys:
                 fields["RateLimit"] = f'"api";r=0;t={keys["ratelimit"]}'
-            self.reply(path, int(keys.get("code", 503)), fields, b"the fault that was asked for\n")
+            code = int(keys.get("code", 503))
+            body = code not in (204, 304)
+            self.reply(path, code, fields, b"the fault that was asked for\n" if body else b"", body)
             return True
         if "redirect" in on:
             to = on["redirect"].get("to", "/" + urllib.parse.quote(path))

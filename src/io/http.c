@@ -338,7 +338,7 @@ int http_open(struct http *h, const char *url, bool tail, struct http_pin *pin, 
 		s->pin = *pin;
 	else if (r == 0)
 		r = look(s, tail, err);
-	/* Not every server knows ranges from the end; every one that has ranges knows those from the start. */
+	/* Not every server with ranges knows those from the end. */
 	if (r == -ENOTSUP && tail && pin->size == 0)
 		r = look(s, false, err);
 	if (r != 0) {

@@ -49,7 +49,8 @@ struct http_pin {
  * HTTP_WHOLE), -ESTALE (the file is not what the pin says: 412, other ETag or size), -ETIMEDOUT,
  * -EIO (all else that has to do with the network or the server), -EINTR (stopped). err->again says
  * whether another attempt may help, err->wait_ms what Retry-After or RateLimit asked for.
- * The text names URL without its query, what was asked, what came. A source's read_at gives the same errors. */
+ * The text names the URL without its query, what was asked, what came. A source's read_at gives the same
+ * errors. */
 #define HTTP_WINDOW (64u << 10)
 /* A server that answers 200 to a range is taken if the whole file has at most so many bytes. */
 #define HTTP_WHOLE (8u << 20)

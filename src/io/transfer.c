@@ -456,7 +456,7 @@ static int run_hops(struct slot *s, struct transfers *t, const struct request *q
 	return r;
 }
 
-/* libcurl leaves SIGPIPE to its user when signals are off, and TLS can raise it: it is kept from this thread. */
+/* libcurl leaves SIGPIPE to its user when signals are off, and TLS can raise it. */
 static void sigpipe_block(sigset_t *old)
 {
 	sigset_t pipe;

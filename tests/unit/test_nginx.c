@@ -1,0 +1,158 @@
+/* The http room against nginx, the server that is most likely on the other end. */
+#include "unit/server.h"
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/http.h"
+
+static const char *dir;
+static bool tls;
+
+static struct http *client(void)
+{
+	struct http_options options = { 0 };
+	struct http *h = NULL;
+	CU_ASSERT_EQUAL_FATAL(http_new(&options, &h, NULL), 0);
+	return h;
+}
+
+static void reads_ranges(void)
+{
+	struct http *h = client();
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	struct http_counters c;
+	uint8_t buf[4000];
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("", "data.bin"), true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(pin.size, SERVER_DATA);
+	CU_ASSERT_EQUAL(pin.etag[0], '"');
+	CU_ASSERT(pin.mtime > 0);
+	CU_ASSERT_EQUAL(source_read_now(s, SERVER_DATA - 4000, buf, 4000), 0);
+	CU_ASSERT_EQUAL(memcmp(buf, server_data + SERVER_DATA - 4000, 4000), 0);
+	for (uint64_t off = 1; off < 200000; off += 50000) {
+		CU_ASSERT_EQUAL(source_read(s, off, buf, 4000, &err), 0);
+		CU_ASSERT_EQUAL(memcmp(buf, server_data + off, 4000), 0);
+	}
+	http_counters(h, &c);
+	CU_ASSERT_EQUAL(c.requests, 5);
+	CU_ASSERT_EQUAL(c.bytes, HTTP_WINDOW + 4 * 4000);
+	source_close(s);
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("", "nothing"), true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read(s, 10, buf, 10, &err), -ENOENT);
+	source_close(s);
+	http_free(h);
+}
+
+static void reads_empty_files(void)
+{
+	struct http *h = client();
+	for (int tail = 0; tail < 2; tail++) {
+		struct http_pin pin = { 0 };
+		struct source *s = NULL;
+		int r = http_open(h, server_url("", "empty.bin"), tail != 0, &pin, &s, NULL);
+		CU_ASSERT_EQUAL_FATAL(r, 0);
+		CU_ASSERT_EQUAL(s->size, 0);
+		source_close(s);
+	}
+	http_free(h);
+}
+
+static void sees_a_change(void)
+{
+	struct http *h = client();
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[10];
+	server_put("change.bin", server_data, SERVER_DATA, SERVER_DATA);
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("", "change.bin"), true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read(s, 10, buf, 10, &err), 0);
+	server_put("change.bin", server_data, SERVER_DATA, SERVER_DATA + 1);
+	CU_ASSERT_EQUAL(source_read(s, 10, buf, 10, &err), -ESTALE);
+	CU_ASSERT(!err.again);
+	source_close(s);
+	http_free(h);
+}
+
+static void works_without_ranges(void)
+{
+	struct http *h = client();
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[4000];
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("norange", "data.bin"), true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read_now(s, 10, buf, 4000), 0);
+	CU_ASSERT_EQUAL(memcmp(buf, server_data + 10, 4000), 0);
+	source_close(s);
+	pin.size = 0;
+	CU_ASSERT_EQUAL(http_open(h, server_url("norange", "big.bin"), true, &pin, &s, &err), -ENOTSUP);
+	http_free(h);
+}
+
+static void follows_a_redirect(void)
+{
+	struct http *h = client();
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[4000];
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("away", "x"), false, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read(s, 100000, buf, 4000, &err), 0);
+	CU_ASSERT_EQUAL(memcmp(buf, server_data + 100000, 4000), 0);
+	source_close(s);
+	http_free(h);
+}
+
+static void trusts_no_stranger(void)
+{
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	char text[100];
+	if (!tls) {
+		unit_skip("openssl cannot make a certificate");
+		return;
+	}
+	struct http *h = client();
+	snprintf(text, sizeof text, "https://127.0.0.1:%u/data.bin", server_second_port());
+	CU_ASSERT_EQUAL(http_open(h, text, false, &pin, &s, &err), -EIO);
+	CU_ASSERT(!err.again);
+	CU_ASSERT(strstr(err.text, "certificate") != NULL);
+	http_free(h);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{ "reads ranges", reads_ranges },
+		{ "reads empty files", reads_empty_files },
+		{ "sees a file change", sees_a_change },
+		{ "works without ranges", works_without_ranges },
+		{ "follows a redirect", follows_a_redirect },
+		{ "trusts no certificate that nobody vouches for", trusts_no_stranger },
+		CU_TEST_INFO_NULL,
+	};
+	char command[1000], more[1000] = "";
+	int r = 0;
+	dir = server_folder();
+	snprintf(command, sizeof command,
+		 "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 "
+		 "-addext subjectAltName=IP:127.0.0.1 -keyout %s/key -out %s/cert >%s/openssl 2>&1",
+		 dir, dir, dir);
+	tls = system(command) == 0;
+	if (tls)
+		snprintf(more, sizeof more, "server { listen 127.0.0.1:%%u ssl; ssl_certificate %s/cert; "
+			 "ssl_certificate_key %s/key; root %s; }\n", dir, dir, dir);
+	if (server_start_nginx(more))
+		r = unit_main("nginx", tests);
+	else
+		puts("1..0 # SKIP nginx cannot be started");
+	server_end();
+	return r;
+}
