@@ -466,8 +466,8 @@ static void runs(void)
 		for (size_t e = 0; e < 4; e++) {
 			char line[128];
 			uint8_t out[128];
-			struct json_member m = { .key = "k" };
-			struct json_fault fault;
+			struct jsontext_member m = { .key = "k" };
+			struct jsontext_fault fault;
 			memset(line, ' ' + (int)n % 3, sizeof line);
 			memset(line + 6, '\xff', n);
 			memcpy(line, "{\"k\":\"", 6);
@@ -478,10 +478,10 @@ static void runs(void)
 				size += 2;
 			}
 			line[size++] = '}';
-			bool good = json_object(span_of(line, size), &m, 1, &fault);
+			bool good = jsontext_object(span_of(line, size), &m, 1, &fault);
 			CU_ASSERT_EQUAL(good, e < 2);
 			CU_ASSERT(good || fault.at == 6 + n);
-			CU_ASSERT(!good || json_decode(m.raw, out) == n + e);
+			CU_ASSERT(!good || jsontext_decode(m.raw, out) == n + e);
 		}
 }
 
