@@ -27,8 +27,8 @@ static bool begin_run(struct parquet_rle *r)
 	if (!span_take(&r->in, (r->width + 7) / 8, &value))
 		return false;
 	r->left = n;
-	r->value = (uint32_t)parquet_bits(value, 0, r->width);
-	return true;
+	r->value = (uint32_t)parquet_bits(value, 0, 32);
+	return (uint64_t)r->value >> r->width == 0;
 }
 
 bool parquet_rle_next(struct parquet_rle *r, uint32_t *out)

@@ -113,7 +113,8 @@ static void test_writers(void)
 			.hashed = true
 		};
 		bool same = r == 0 &&
-			    column_is(&o, json_string_value(json_object_get(what, "column")), false, &e, &err) &&
+			    column_is(&o, json_string_value(json_object_get(what, "column")), false, &e,
+				      &err) &&
 			    parquet_row_groups(o.file) == json_array_size(groups);
 		for (uint32_t g = 0; same && g < parquet_row_groups(o.file); g++)
 			same = (json_int_t)parquet_rows(o.file, g) ==
