@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "mount/channel.h"
 #include "mount/mountpoint.h"
 #include "mount/operations.h"
 #include "mount/ready.h"
@@ -189,7 +190,10 @@ static int serve(struct session *s, struct error *err)
 	struct fuse_buf buf = { .mem = NULL };
 	struct dataset *d = NULL;
 	bool idle = true;
-	int r = shake_hands(s, &buf, err);
+	int r = channel_open(s->fuse, err);
+	if (r != 0)
+		goto out;
+	r = shake_hands(s, &buf, err);
 	if (r != 0)
 		goto out;
 	r = dataset_open(&s->line->options, s->line->sample, &s->stop, &d, err);
