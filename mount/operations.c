@@ -118,9 +118,13 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, st
 	(void)fi;
 	struct server *s = server_of(req);
 	struct tree_rest rest;
-	int64_t n = tree_read(s->tree, ino, (uint64_t)off, s->page, (size_t)min_u64(size, READ_MAX), &rest);
+	size_t got;
+	size = (size_t)min_u64(size, READ_MAX);
+	const void *gathered = ahead_take(s->ahead, ino, (uint64_t)off, size, &got);
+	int64_t n = gathered != NULL ? (int64_t)got : tree_read(s->tree, ino, (uint64_t)off, s->page, size, &rest);
 	if (n >= 0) {
-		fuse_reply_buf(req, s->page, (size_t)n);
+		fuse_reply_buf(req, gathered != NULL ? gathered : s->page, (size_t)n);
+		ahead_note(s->ahead, ino, (uint64_t)off, size);
 	} else if (n == -EAGAIN) {
 		struct call c = { .req = req, .server = s, .run = run_read, .inode = ino, .off = (uint64_t)off };
 		call_read(s->calls, &c, &rest, s->page);

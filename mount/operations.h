@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "mount/ahead.h"
 #include "mount/call.h"
 
 /* Bytes of a read, of readahead, and of the option max_read: they must agree. */
@@ -17,6 +18,7 @@ struct server {
 	struct calls *calls;
 	uid_t uid; /* owner of everything: who mounted */
 	gid_t gid;
+	struct ahead *ahead;
 	void *page; /* READ_MAX bytes that the loop thread answers from */
 };
 

@@ -184,6 +184,11 @@ static int exit_code_of(const struct error *err)
 	return err->code == ENOMEM || err->code == EMFILE || err->code == ENFILE ? EXIT_SYSTEM : EXIT_NOT_MOUNTED;
 }
 
+static bool step_ahead(void *ahead)
+{
+	return ahead_step(ahead);
+}
+
 /* Opens, tells that it is ready, answers until the end. */
 static int serve(struct session *s, struct error *err)
 {
@@ -202,9 +207,13 @@ static int serve(struct session *s, struct error *err)
 	r = tree_new(d, s->place, &s->server.tree, err);
 	if (r != 0)
 		goto out;
+	s->server.ahead = ahead_new(s->server.tree);
+	if (s->server.ahead == NULL) {
+		r = fail(err, ENOMEM, "no memory for the mount");
+		goto out;
+	}
+	channel_idle(step_ahead, s->server.ahead);
 	calls_serve(s->server.calls, d, s->server.tree);
-	if (!s->line->foreground && (setsid() < 0 || chdir("/") != 0))
-		log_debug("the daemon stays in the session and folder in which it was started");
 	if (!ready_tell(&s->ready, EXIT_MOUNTED, NULL)) {
 		r = fail(err, EINTR, "whoever mounted %s is gone", s->place);
 		goto out;
@@ -217,8 +226,10 @@ static int serve(struct session *s, struct error *err)
 	idle = calls_end(s->server.calls);
 out:
 	free(buf.mem);
+	channel_idle(NULL, NULL);
+	ahead_free(s->server.ahead);
 	/* Every request is answered by then, so that no late answer meets a descriptor that means another file. */
-	if (idle) {
+	if (d != NULL && idle) {
 		dataset_close(d);
 		tree_free(s->server.tree);
 	}
@@ -231,6 +242,9 @@ static int run(struct session *s, struct error *err)
 	pthread_t watcher;
 	log_open(!s->line->foreground, s->line->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
 	raise_files();
+	/* The parent passes on the signals of its terminal until the daemon is ready. */
+	if (!s->line->foreground && (setsid() < 0 || chdir("/") != 0))
+		log_warning("the daemon stays in the session and folder in which it was started");
 	int r = start_watch(s, &watcher, err);
 	if (r == 0) {
 		r = serve(s, err);
