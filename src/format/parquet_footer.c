@@ -6,7 +6,8 @@
 #include "base/checked.h"
 
 #define TAIL 8           /* length and magic */
-#define GROUP_LEAST 7    /* bytes of a RowGroup with its three required fields */
+#define GROUP_LEAST 5    /* bytes of a RowGroup that has what is read here */
+#define CHUNK_LEAST 11   /* of a ColumnChunk */
 
 int parquet_tail_read(struct source *s, size_t limit, struct parquet_tail *out, struct error *err)
 {
@@ -136,8 +137,18 @@ static int read_group(struct parquet *p, struct thrift *t, uint64_t end, uint64_
 static int read_groups(struct parquet *p, struct thrift *t, uint32_t n, uint64_t end, struct error *err)
 {
 	uint64_t total = 0;
+	/* What they would need at least is known, so that no number makes more memory than the footer has bytes. */
+	if (t->why == NULL && n * (GROUP_LEAST + (uint64_t)p->schema.leaves * CHUNK_LEAST) > t->in.n)
+		return fail(err, EBADMSG, "%" PRIu32 " row groups of %" PRIu32 " columns in %zu bytes", n,
+			    p->schema.leaves, t->in.n);
+	size_t rows = n * sizeof(uint64_t), places = n * (size_t)p->schema.leaves * sizeof(struct parquet_place);
+	int r = buffer_reserve(&p->rows, rows, rows, err);
+	if (r == 0)
+		r = buffer_reserve(&p->places, places, places, err);
+	if (r != 0)
+		return r;
 	for (p->groups = 0; p->groups < n && t->why == NULL; p->groups++) {
-		int r = read_group(p, t, end, &total, err);
+		r = read_group(p, t, end, &total, err);
 		if (r != 0) {
 			if (err != NULL)
 				fail_in(err, "row group %" PRIu32, p->groups);
