@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +343,34 @@ static void test_stop_and_limits(void)
 	close_data(&o);
 }
 
+/* One file, row groups and columns read by many threads at once. */
+static void *read_many(void *arg)
+{
+	struct opened *o = arg;
+	uintptr_t wrong = 0;
+	for (uint32_t i = 0; i < 30; i++) {
+		unsigned left = 1000;
+		wrong += parquet_texts(o->file, i % 3, 0, 1, -1, stop, &left, NULL) != 0 || left != 996;
+	}
+	return (void *)wrong;
+}
+
+static void test_threads(void)
+{
+	struct opened o;
+	struct error err = { 0 };
+	pthread_t threads[4];
+	CU_ASSERT_EQUAL_FATAL(open_data("bad/good.parquet", &o, &err), 0);
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, read_many, &o), 0);
+	for (int i = 0; i < 4; i++) {
+		void *wrong = &o;
+		pthread_join(threads[i], &wrong);
+		CU_ASSERT_PTR_NULL(wrong);
+	}
+	close_data(&o);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -351,6 +380,7 @@ int main(void)
 		{ "damage stays within its row group", test_bad_files },
 		{ "a chunk is one read", test_reads },
 		{ "a caller stops, a bound is kept", test_stop_and_limits },
+		{ "many threads read one file", test_threads },
 		CU_TEST_INFO_NULL,
 	};
 	return unit_main("parquet", tests);
