@@ -29,8 +29,9 @@ struct session {
 	atomic_bool ended;   /* the watching thread should end */
 };
 
-/* libfuse's last complaint, which is the cause of a mount that fails. */
+/* libfuse's last complaint, which is the cause of a mount that fails; kept while there is one thread. */
 static char complaint[256];
+static bool serving;
 
 __attribute__((format(printf, 2, 0))) static void log_of_fuse(enum fuse_log_level level, const char *format, va_list args)
 {
@@ -42,6 +43,8 @@ __attribute__((format(printf, 2, 0))) static void log_of_fuse(enum fuse_log_leve
 		log_debug("%s", line);
 	else if (level > FUSE_LOG_ERR)
 		log_warning("%s", line);
+	else if (serving)
+		log_error("%s", line);
 	else
 		memcpy(complaint, line, sizeof complaint);
 }
@@ -161,6 +164,8 @@ static bool serve_one(struct session *s, struct fuse_buf *buf)
 	int n = fuse_session_receive_buf(s->fuse, buf);
 	if (n == -EINTR)
 		return true;
+	if (n < 0)
+		log_error("%s: reading a request: %s", s->place, strerror(-n));
 	if (n <= 0)
 		return false;
 	fuse_session_process_buf(s->fuse, buf);
@@ -173,7 +178,7 @@ static bool serve_one(struct session *s, struct fuse_buf *buf)
 static int shake_hands(struct session *s, struct fuse_buf *buf, struct error *err)
 {
 	if (!serve_one(s, buf) || (fuse_session_exited(s->fuse) && !atomic_load(&s->stop)))
-		return fail(err, EPROTO, "%s: the kernel and libfuse do not agree: %s", s->place, complaint);
+		return fail(err, EPROTO, "%s: the kernel and libfuse do not agree, the log says more", s->place);
 	if (!mountpoint_read_ahead(s->place, READ_MAX / 1024))
 		log_debug("%s: readahead stays at the kernel's default, only root can raise it", s->place);
 	return 0;
@@ -187,6 +192,20 @@ static int exit_code_of(const struct error *err)
 static bool step_ahead(void *ahead)
 {
 	return ahead_step(ahead);
+}
+
+static void announce(const struct session *s, struct dataset *d)
+{
+	struct dataset_facts facts;
+	dataset_facts(d, &facts);
+	log_info("%s is mounted on %s", s->line->device, s->place);
+	/* With -f stderr has it already. */
+	if (s->line->sample && !s->line->foreground)
+		log_warning("%s: no source is named: this is the bundled sample", s->place);
+	if (facts.options->list == LIST_COUNTED)
+		log_info("%s: listings end where counting has come to (list=counted)", s->place);
+	for (size_t i = 0; i < facts.pins && i < 8; i++)
+		log_info("%s: source=%s", s->place, facts.pinned[i]);
 }
 
 /* Opens, tells that it is ready, answers until the end. */
@@ -218,7 +237,7 @@ static int serve(struct session *s, struct error *err)
 		r = fail(err, EINTR, "whoever mounted %s is gone", s->place);
 		goto out;
 	}
-	log_info("%s is mounted on %s", s->line->device, s->place);
+	announce(s, d);
 	atomic_store(&s->looping, true);
 	while (!fuse_session_exited(s->fuse) && serve_one(s, &buf))
 		;
@@ -245,6 +264,7 @@ static int run(struct session *s, struct error *err)
 	/* The parent passes on the signals of its terminal until the daemon is ready. */
 	if (!s->line->foreground && (setsid() < 0 || chdir("/") != 0))
 		log_warning("the daemon stays in the session and folder in which it was started");
+	serving = true;
 	int r = start_watch(s, &watcher, err);
 	if (r == 0) {
 		r = serve(s, err);
@@ -252,8 +272,6 @@ static int run(struct session *s, struct error *err)
 		pthread_kill(watcher, SIGTERM);
 		pthread_join(watcher, NULL);
 	}
-	if (complaint[0] != 0)
-		log_error("%s", complaint);
 	fuse_session_unmount(s->fuse);
 	if (r != 0)
 		log_error("%s: %s", s->place, err->text);
