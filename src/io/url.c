@@ -41,8 +41,7 @@ struct parts {
 static struct parts parts_of(const char *url)
 {
 	struct parts p;
-	const char *colon = strstr(url, "://");
-	p.authority = colon == NULL ? 0 : (size_t)(colon - url) + 3;
+	p.authority = url_is(url) ? strcspn(url, ":") + 3 : 0;
 	p.path = p.authority + strcspn(url + p.authority, "/?#");
 	p.host = p.authority;
 	for (size_t i = p.authority; i < p.path; i++)
