@@ -1,60 +1,53 @@
 #include "mount/ahead.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 
-#define STEP 65536 /* bytes that are gathered between two looks for a request */
+#define STEP 16384          /* bytes that are gathered between two looks for a request */
+#define LARGE (256u << 10)  /* bytes of a read from which on the thread gathers */
+#define PART (64u << 10)    /* bytes of a large read that thread and loop take in turn */
+#define PARTS_MOST 64
+
+enum work { WORK_NONE, WORK_STEP, WORK_QUEUED, WORK_RUNNING, WORK_GATHERED };
 
 struct reader {
 	uint64_t inode, off; /* of what it will ask for next */
 	size_t n;            /* bytes it will ask for */
-	unsigned streak;     /* how often it was right */
-	bool due;            /* there is something to gather */
+	unsigned streak;     /* how often that was right */
+	uint64_t used;
 	bool ended;          /* the file has no more than `have` */
 	size_t have, room;
 	uint8_t *buf;
-	uint64_t used;
+	uint8_t *other;      /* of large reads: what is being handed to the kernel */
+	size_t other_room;
+	atomic_uint taken;   /* parts of a large read that somebody has begun */
+	int64_t part[PARTS_MOST]; /* bytes of each, or -errno */
+	_Atomic enum work work; /* changed under the lock from WORK_QUEUED on; while it is WORK_RUNNING the reader is the thread's */
 };
 
 struct ahead {
 	struct tree *tree;
 	struct reader readers[AHEAD_READERS];
 	struct reader *answering; /* whose read is being answered, for ahead_note */
+	bool noted;               /* what comes next is being gathered already */
 	uint64_t clock;
-	unsigned due;
+	pthread_mutex_t lock;
+	pthread_cond_t queued, finished;
+	pthread_t thread;
+	bool started, stop;
 };
 
-struct ahead *ahead_new(struct tree *t)
-{
-	struct ahead *a = calloc(1, sizeof *a);
-	if (a != NULL)
-		a->tree = t;
-	return a;
-}
-
-void ahead_free(struct ahead *a)
-{
-	if (a == NULL)
-		return;
-	for (size_t i = 0; i < AHEAD_READERS; i++)
-		free(a->readers[i].buf);
-	free(a);
-}
-
-static void set_due(struct ahead *a, struct reader *r, bool due)
-{
-	a->due += due;
-	a->due -= r->due;
-	r->due = due;
-}
-
 /* Gathers up to `end` bytes of what the reader will ask for. False when they are not at hand. */
-static bool gather(struct ahead *a, struct reader *r, size_t end)
+static bool gather(struct ahead *a, struct reader *r, size_t end, size_t step)
 {
 	struct tree_rest rest;
 	while (r->have < end && !r->ended) {
-		size_t part = (size_t)min_u64(end - r->have, STEP);
+		size_t part = (size_t)min_u64(end - r->have, step);
 		int64_t n = tree_read(a->tree, r->inode, r->off + r->have, r->buf + r->have, part, &rest);
 		if (n < 0)
 			return false;
@@ -64,21 +57,145 @@ static bool gather(struct ahead *a, struct reader *r, size_t end)
 	return true;
 }
 
+static size_t parts_of(const struct reader *r)
+{
+	return (size_t)min_u64(PARTS_MOST, ceil_div(r->n, PART));
+}
+
+/* Gathers parts of a large read until all are taken; side by side with whoever else does. */
+static void gather_parts(struct ahead *a, struct reader *r)
+{
+	struct tree_rest rest;
+	size_t k, parts = parts_of(r);
+	while ((k = atomic_fetch_add(&r->taken, 1)) < parts) {
+		size_t at = k * PART, n = (size_t)min_u64(PART, r->n - at);
+		r->part[k] = tree_read(a->tree, r->inode, r->off + at, r->buf + at, n, &rest);
+	}
+}
+
+/* What the parts come to: the bytes before the first that is short or failed. */
+static void join_parts(struct reader *r)
+{
+	for (size_t k = 0, parts = parts_of(r); k < parts && !r->ended; k++) {
+		size_t n = (size_t)min_u64(PART, r->n - k * PART);
+		if (r->part[k] < 0)
+			break;
+		r->have += (size_t)r->part[k];
+		r->ended = (size_t)r->part[k] < n;
+	}
+}
+
+/* ---- the thread ---- */
+
+static struct reader *newest(struct ahead *a, enum work work)
+{
+	struct reader *found = NULL;
+	for (struct reader *r = a->readers; r < a->readers + AHEAD_READERS; r++)
+		if (r->work == work && (found == NULL || r->used > found->used))
+			found = r;
+	return found;
+}
+
+static void *gather_thread(void *arg)
+{
+	struct ahead *a = arg;
+	pthread_mutex_lock(&a->lock);
+	while (!a->stop) {
+		struct reader *r = newest(a, WORK_QUEUED);
+		if (r == NULL) {
+			pthread_cond_wait(&a->queued, &a->lock);
+			continue;
+		}
+		r->work = WORK_RUNNING;
+		pthread_mutex_unlock(&a->lock);
+		gather_parts(a, r);
+		pthread_mutex_lock(&a->lock);
+		r->work = WORK_GATHERED;
+		pthread_cond_signal(&a->finished);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Takes a reader back from the thread, with all that it was to gather where `whole` says so. */
+static void settle(struct ahead *a, struct reader *r, bool whole)
+{
+	if (r->work == WORK_NONE || r->work == WORK_STEP) {
+		r->work = WORK_NONE;
+		return;
+	}
+	if (whole)
+		gather_parts(a, r);
+	pthread_mutex_lock(&a->lock);
+	while (r->work == WORK_RUNNING)
+		pthread_cond_wait(&a->finished, &a->lock);
+	r->work = WORK_NONE;
+	pthread_mutex_unlock(&a->lock);
+	if (whole)
+		join_parts(r);
+}
+
+/* ---- the loop thread ---- */
+
+/* Sets up what the reader will ask for after it has read up to `off`. False: nothing is known to be there. */
+static bool expect(struct ahead *a, struct reader *r, uint64_t inode, uint64_t off, size_t n)
+{
+	r->used = ++a->clock;
+	r->have = 0;
+	r->ended = false;
+	r->n = n;
+	r->inode = inode;
+	r->off = off;
+	if (!tree_next(a->tree, &r->inode, &r->off)) {
+		r->used = 0;
+		return false;
+	}
+	if (r->streak == 0)
+		return false;
+	if (r->room < n) {
+		free(r->buf);
+		r->buf = malloc(n);
+		r->room = r->buf == NULL ? 0 : n;
+	}
+	return r->room >= n;
+}
+
+static void start_large(struct ahead *a, struct reader *r)
+{
+	atomic_store(&r->taken, 0);
+	pthread_mutex_lock(&a->lock);
+	r->work = WORK_QUEUED;
+	pthread_cond_signal(&a->queued);
+	pthread_mutex_unlock(&a->lock);
+}
+
 const void *ahead_take(struct ahead *a, uint64_t inode, uint64_t off, size_t n, size_t *got)
 {
+	struct reader *r = a->readers;
 	a->answering = NULL;
-	for (struct reader *r = a->readers; r < a->readers + AHEAD_READERS; r++) {
-		if (r->used == 0 || r->inode != inode || r->off != off)
-			continue;
-		a->answering = r;
-		r->streak++;
-		set_due(a, r, false);
-		if (r->have == 0 || n > r->room || !gather(a, r, n))
-			return NULL;
-		*got = (size_t)min_u64(n, r->have);
-		return r->buf;
+	a->noted = false;
+	while (r < a->readers + AHEAD_READERS && (r->used == 0 || r->inode != inode || r->off != off))
+		r++;
+	if (r == a->readers + AHEAD_READERS)
+		return NULL;
+	a->answering = r;
+	settle(a, r, true);
+	r->streak++;
+	if (r->have == 0 || n > r->room || !gather(a, r, n, n))
+		return NULL;
+	*got = (size_t)min_u64(n, r->have);
+	const uint8_t *answer = r->buf;
+	if (n >= LARGE) {
+		size_t room = r->other_room;
+		r->other_room = r->room;
+		r->buf = r->other;
+		r->room = room;
+		r->other = (uint8_t *)(uintptr_t)answer;
+		a->noted = true;
+		if (expect(a, r, inode, off + n, n))
+			start_large(a, r);
 	}
-	return NULL;
+	return answer;
 }
 
 static struct reader *oldest(struct ahead *a)
@@ -87,47 +204,74 @@ static struct reader *oldest(struct ahead *a)
 	for (struct reader *r = a->readers; r < a->readers + AHEAD_READERS; r++)
 		if (r->used < old->used)
 			old = r;
-	set_due(a, old, false);
+	settle(a, old, false);
 	old->streak = 0;
 	return old;
 }
 
 void ahead_note(struct ahead *a, uint64_t inode, uint64_t off, size_t n)
 {
+	if (a->noted)
+		return;
 	struct reader *r = a->answering != NULL ? a->answering : oldest(a);
 	a->answering = NULL;
-	r->used = ++a->clock;
-	r->have = 0;
-	r->ended = false;
-	r->n = n;
-	r->inode = inode;
-	r->off = off + n;
-	if (!tree_next(a->tree, &r->inode, &r->off)) {
-		r->used = 0;
+	if (!expect(a, r, inode, off + n, n))
 		return;
-	}
-	if (r->streak == 0)
-		return;
-	if (r->room < n) {
-		free(r->buf);
-		r->buf = malloc(n);
-		r->room = r->buf == NULL ? 0 : n;
-	}
-	set_due(a, r, r->room >= n);
+	if (n >= LARGE)
+		start_large(a, r);
+	else
+		r->work = WORK_STEP;
 }
 
-bool ahead_step(struct ahead *a)
+int ahead_step(struct ahead *a)
 {
-	if (a->due == 0)
-		return false;
-	struct reader *newest = NULL;
-	for (struct reader *r = a->readers; r < a->readers + AHEAD_READERS; r++)
-		if (r->due && (newest == NULL || r->used > newest->used))
-			newest = r;
-	if (newest == NULL)
-		return false;
-	bool good = gather(a, newest, (size_t)min_u64(newest->n, newest->have + STEP));
-	if (!good || newest->ended || newest->have >= newest->n)
-		set_due(a, newest, false);
-	return true;
+	struct reader *r = newest(a, WORK_STEP);
+	if (r == NULL)
+		return newest(a, WORK_RUNNING) != NULL || newest(a, WORK_QUEUED) != NULL ? -1 : 0;
+	bool good = gather(a, r, (size_t)min_u64(r->n, r->have + STEP), STEP);
+	if (!good || r->ended || r->have >= r->n)
+		r->work = WORK_NONE;
+	return 1;
+}
+
+/* ---- life ---- */
+
+int ahead_new(struct tree *t, struct ahead **out, struct error *err)
+{
+	struct ahead *a = calloc(1, sizeof *a);
+	if (a == NULL)
+		return fail(err, ENOMEM, "no memory for the mount");
+	a->tree = t;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->queued, NULL);
+	pthread_cond_init(&a->finished, NULL);
+	int r = pthread_create(&a->thread, NULL, gather_thread, a);
+	a->started = r == 0;
+	if (r != 0) {
+		ahead_free(a);
+		return fail(err, r, "thread: %s", strerror(r));
+	}
+	*out = a;
+	return 0;
+}
+
+void ahead_free(struct ahead *a)
+{
+	if (a == NULL)
+		return;
+	if (a->started) {
+		pthread_mutex_lock(&a->lock);
+		a->stop = true;
+		pthread_cond_signal(&a->queued);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->thread, NULL);
+	}
+	for (size_t i = 0; i < AHEAD_READERS; i++) {
+		free(a->readers[i].buf);
+		free(a->readers[i].other);
+	}
+	pthread_cond_destroy(&a->finished);
+	pthread_cond_destroy(&a->queued);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
 }

@@ -14,7 +14,7 @@
 /* INIT is the first request; the thread that reads it answers it before it reads the next. */
 static bool greeted;
 
-static bool (*idle_work)(void *arg);
+static int (*idle_work)(void *arg);
 static void *idle_arg;
 
 static int64_t clock_ns(void)
@@ -33,14 +33,15 @@ static ssize_t read_device(int fd, void *buf, size_t n, void *userdata)
 		ssize_t got = read(fd, buf, n);
 		if (got >= 0 || errno != EAGAIN)
 			return got;
-		if (idle_work != NULL && idle_work(idle_arg)) {
+		int worked = idle_work == NULL ? -1 : idle_work(idle_arg);
+		if (worked > 0) {
 			since = 0;
 			continue;
 		}
 		int64_t now = clock_ns();
 		if (since == 0)
 			since = now;
-		if (idle_work != NULL && now - since < CHANNEL_SPIN_NS) {
+		if (worked == 0 && now - since < CHANNEL_SPIN_NS) {
 			/* A reader on the same core goes first. */
 			sched_yield();
 			continue;
@@ -52,7 +53,7 @@ static ssize_t read_device(int fd, void *buf, size_t n, void *userdata)
 	}
 }
 
-void channel_idle(bool (*work)(void *arg), void *arg)
+void channel_idle(int (*work)(void *arg), void *arg)
 {
 	idle_work = work;
 	idle_arg = arg;

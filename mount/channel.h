@@ -15,9 +15,10 @@
 /* Comes between a session that is mounted and its device, before the first request. One session a process. 0 or -errno. */
 int channel_open(struct fuse_session *session, struct error *err);
 
-/* What the loop thread does while there is no request: a little work, false when there is none. From now on it also
- * looks for the next request for CHANNEL_SPIN_NS before it sleeps, because waking it takes longer than most answers. */
+/* What the loop thread does while there is no request: a little work (1), or nothing (0), or nothing while another thread wants
+ * the core (-1). From now on it also looks for the next request for CHANNEL_SPIN_NS before it sleeps, because waking it
+ * takes longer than most answers; not so after -1. */
 #define CHANNEL_SPIN_NS 50000
-void channel_idle(bool (*work)(void *arg), void *arg);
+void channel_idle(int (*work)(void *arg), void *arg);
 
 #endif

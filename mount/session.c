@@ -189,7 +189,7 @@ static int exit_code_of(const struct error *err)
 	return err->code == ENOMEM || err->code == EMFILE || err->code == ENFILE ? EXIT_SYSTEM : EXIT_NOT_MOUNTED;
 }
 
-static bool step_ahead(void *ahead)
+static int step_ahead(void *ahead)
 {
 	return ahead_step(ahead);
 }
@@ -226,11 +226,9 @@ static int serve(struct session *s, struct error *err)
 	r = tree_new(d, s->place, &s->server.tree, err);
 	if (r != 0)
 		goto out;
-	s->server.ahead = ahead_new(s->server.tree);
-	if (s->server.ahead == NULL) {
-		r = fail(err, ENOMEM, "no memory for the mount");
+	r = ahead_new(s->server.tree, &s->server.ahead, err);
+	if (r != 0)
 		goto out;
-	}
 	channel_idle(step_ahead, s->server.ahead);
 	calls_serve(s->server.calls, d, s->server.tree);
 	if (!ready_tell(&s->ready, EXIT_MOUNTED, NULL)) {

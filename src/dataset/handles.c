@@ -103,14 +103,19 @@ static bool still_good(struct handles *h, struct handle *e)
 	return false;
 }
 
-static int use(struct handles *h, struct handle *e, struct source **out)
+static struct source *use(struct handles *h, struct handle *e)
 {
 	e->users++;
 	if (e != h->last) {
 		unlink_use(h, e);
 		link_use(h, e);
 	}
-	*out = e->source;
+	return e->source;
+}
+
+static int use_and_unlock(struct handles *h, struct handle *e, struct source **out)
+{
+	*out = use(h, e);
 	pthread_mutex_unlock(&h->lock);
 	return 0;
 }
@@ -120,7 +125,7 @@ int handles_get(struct handles *h, uint32_t file, bool wait, struct source **out
 	pthread_mutex_lock(&h->lock);
 	struct handle *e = *slot(h, file);
 	if (e != NULL && still_good(h, e))
-		return use(h, e, out);
+		return use_and_unlock(h, e, out);
 	pthread_mutex_unlock(&h->lock);
 	if (!wait)
 		return -EAGAIN;
@@ -142,7 +147,7 @@ int handles_get(struct handles *h, uint32_t file, bool wait, struct source **out
 		source_close(made->source);
 		free(made);
 		e->looked_s = seconds();
-		return use(h, e, out);
+		return use_and_unlock(h, e, out);
 	}
 	for (struct handle *old = h->first, *next; h->n >= h->most && old != NULL; old = next) {
 		next = old->next;
@@ -154,7 +159,7 @@ int handles_get(struct handles *h, uint32_t file, bool wait, struct source **out
 	*at = made;
 	link_use(h, made);
 	h->n++;
-	return use(h, made, out);
+	return use_and_unlock(h, made, out);
 }
 
 void handles_put(struct handles *h, uint32_t file)
@@ -163,5 +168,29 @@ void handles_put(struct handles *h, uint32_t file)
 	struct handle *e = *slot(h, file);
 	if (e != NULL)
 		e->users--;
+	pthread_mutex_unlock(&h->lock);
+}
+
+int handles_get_all(struct handles *h, const uint32_t *files, size_t n, struct source **out)
+{
+	size_t i;
+	pthread_mutex_lock(&h->lock);
+	for (i = 0; i < n; i++) {
+		struct handle *e = *slot(h, files[i]);
+		if (e == NULL || !still_good(h, e))
+			break;
+		out[i] = use(h, e);
+	}
+	for (size_t k = 0; i < n && k < i; k++)
+		(*slot(h, files[k]))->users--;
+	pthread_mutex_unlock(&h->lock);
+	return i == n ? 0 : -EAGAIN;
+}
+
+void handles_put_all(struct handles *h, const uint32_t *files, size_t n)
+{
+	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < n; i++)
+		(*slot(h, files[i]))->users--;
 	pthread_mutex_unlock(&h->lock);
 }

@@ -34,6 +34,8 @@ static void finish(struct dataset_request *r, int result)
 {
 	if (result != 0 && result != -EINTR && result != -ENOENT)
 		atomic_fetch_add(&r->dataset->errors, 1);
+	if (result == 0)
+		atomic_fetch_add(&r->dataset->bytes_read, r->n);
 	free(r->rows_done);
 	r->rows_done = NULL;
 	r->done(r, result);
@@ -156,6 +158,7 @@ static void ask(struct dataset_request *r, struct dataset *d, const struct datas
 	r->next = NULL;
 	r->result = 0;
 	r->deadline_ns = 0;
+	r->n = 0;
 	r->rows_done = NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -40,8 +41,9 @@ static int file_read(struct source *s, uint64_t off, void *buf, size_t n, struct
 static int file_read_now(struct source *s, uint64_t off, void *buf, size_t n)
 {
 	struct iovec part = { .iov_base = buf, .iov_len = n };
-	ssize_t got = preadv2(((struct file_source *)s)->fd, &part, 1, (off_t)off, RWF_NOWAIT);
-	return got == (ssize_t)n ? 0 : -EAGAIN;
+	/* Not through preadv2(), a cancellation point: that costs as much as a tenth of the read. */
+	long got = syscall(SYS_preadv2, ((struct file_source *)s)->fd, &part, 1L, (long)off, (long)(off >> 32), (long)RWF_NOWAIT);
+	return got == (long)n ? 0 : -EAGAIN;
 }
 
 static void file_announce(struct source *s, uint64_t off, uint64_t n)

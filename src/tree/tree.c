@@ -293,6 +293,23 @@ int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_
 	return r == 0 ? (int64_t)n : r;
 }
 
+bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off)
+{
+	struct inode i;
+	struct dataset_object o;
+	uint64_t size;
+	if (!inode_unpack(*inode, &i) || !object_of(i, &o) || dataset_size_now(t->d, &o, &size) != 0)
+		return false;
+	if (*off < size + (is_npy(i) ? NPY_HEADER : 0))
+		return true;
+	if (o.kind != OBJECT_BATCH)
+		return false;
+	o.number = ++i.number;
+	*inode = inode_pack(i);
+	*off = 0;
+	return i.number < INODE_NUMBERS && dataset_size_now(t->d, &o, &size) == 0;
+}
+
 int tree_list(struct tree *t, uint64_t folder, uint64_t off, tree_emit *emit, void *arg, struct tree_wait *wait)
 {
 	struct inode i;

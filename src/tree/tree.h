@@ -56,6 +56,10 @@ struct tree_rest {
  * rest->skip bytes of buf are there, dataset_read gets the others), -EISDIR, -ENOENT, or -errno of dataset_read. */
 int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_t n, struct tree_rest *rest);
 
+/* What a sequential reader asks for after it has read up to *off of *inode: the same file further on, or the
+ * next batch. False when that is not known to be there. */
+bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off);
+
 /* Takes an entry: name, inode number, and the offset that stands behind it. False: no room, it was not taken. */
 typedef bool tree_emit(void *arg, const char *name, uint64_t inode, bool directory, uint64_t next);
 /* Emits the entries of a folder from offset off on (0, or a `next` of before) until there is no room or they
