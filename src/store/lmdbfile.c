@@ -119,12 +119,15 @@ static bool open_value(struct walk *w, const struct node *n, struct span *value)
 	if (n->flags != NODE_BIG || rest.n < WORD)
 		return false;
 	size_t first = host_word(rest.at);
-	size_t pages = (PAGE_HEAD + (size_t)n->low + w->page_size - 1) / w->page_size;
-	if (!use_pages(w, first, pages) || first + pages > w->pages)
+	size_t need = (PAGE_HEAD + (size_t)n->low + w->page_size - 1) / w->page_size;
+	if (first >= w->pages || need > w->pages - first)
 		return false;
 	const uint8_t *at = w->file.at + first * w->page_size;
+	/* A smaller value keeps the pages of the one it replaces. */
+	size_t pages = host_u32(at + WORD + 4);
 	*value = span_of(at + PAGE_HEAD, n->low);
-	return host_word(at) == first && host_u16(at + WORD + 2) == IS_OVERFLOW && host_u32(at + WORD + 4) == pages;
+	return pages >= need && use_pages(w, first, pages) && host_word(at) == first &&
+	       host_u16(at + WORD + 2) == IS_OVERFLOW;
 }
 
 /* A transaction's freed pages: their number, then each, going down. */

@@ -18,10 +18,9 @@
 #include "store/lockfile.h"
 
 #define DEFAULT_BOUND ((uint64_t)50 << 30)
-#define LOOK_BYTES ((uint64_t)16 << 20) /* the disk's free space is looked at after so many, */
-#define LOOK_MS 1000                    /* or so long, whichever comes first */
-#define RETRY_MS 2000                   /* a scan that made no room is not repeated sooner */
-#define FILES_MOST ((size_t)1 << 20)    /* candidates of one eviction; a folder of more is worked off in several */
+#define FULL_BYTES ((uint64_t)16 << 20)  /* are evicted at least when the disk is full all the same */
+#define RETRY_MS 2000                /* a scan that made no room is not repeated sooner */
+#define FILES_MOST ((size_t)1 << 20) /* candidates of one eviction; a folder of more is worked off in several */
 
 struct room {
 	const struct folder *folder;
@@ -35,8 +34,8 @@ struct room {
 	uint64_t bound;
 	uint64_t settled, pending;     /* bytes of pieces, of own files in work */
 	uint64_t pieces, evicted;
-	uint64_t since_scan, since_look; /* bytes settled, bytes taken */
-	int64_t looked, retry;         /* ms */
+	uint64_t since_scan;           /* bytes settled since */
+	int64_t retry;                 /* ms, 0: at once */
 };
 
 struct file {
@@ -260,23 +259,15 @@ out:
 
 int room_take(struct room *r, uint64_t n, struct error *err)
 {
-	uint64_t available = UINT64_MAX, keep = 0, wanted = 0;
-	int64_t now = now_ms();
+	uint64_t available, keep, wanted = 0;
 	first_scan(r);
 	pthread_mutex_lock(&r->lock);
 	r->pending += n;
-	r->since_look += n;
-	bool look = r->since_look >= LOOK_BYTES || now - r->looked >= LOOK_MS || r->retry != 0;
-	if (look) {
-		r->since_look = 0;
-		r->looked = now;
-	}
 	bool over = r->settled + r->pending > r->bound;
 	pthread_mutex_unlock(&r->lock);
-	if (look)
-		look_at_disk(r, &available, &keep);
-	if (available < keep)
-		wanted = keep - available + min_u64(r->bound / 20, keep / 10);
+	look_at_disk(r, &available, &keep);
+	if (available < keep + n)
+		wanted = keep + n - available + min_u64(r->bound / 20, keep / 10);
 	if ((over || wanted > 0) && !evict(r, wanted))
 		return fail(err, ENOSPC, "%s: no room for a piece: %s, and nothing more may be evicted", r->folder->path,
 			    wanted > 0 ? "the disk is nearly full" : "cache_size is taken");
@@ -316,7 +307,7 @@ void room_lost(struct room *r, uint64_t bytes)
 void room_full(struct room *r)
 {
 	first_scan(r);
-	evict(r, max_u64(r->bound / 20, LOOK_BYTES));
+	evict(r, max_u64(r->bound / 20, FULL_BYTES));
 }
 
 void room_counters(struct room *r, uint64_t *bytes, uint64_t *pieces, uint64_t *evicted)
