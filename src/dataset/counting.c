@@ -376,7 +376,7 @@ static void next_stage(struct counter *c)
 	if (c->stage == STAGE_PINS)
 		c->fingerprint = fingerprint_begin(d);
 	pthread_mutex_lock(&d->lock);
-	d->idle = c->stage == STAGE_IDLE;
+	d->background_counted = c->stage >= STAGE_PINS;
 	pthread_cond_broadcast(&d->counted);
 	pthread_mutex_unlock(&d->lock);
 }

@@ -363,14 +363,15 @@ static int wait_ready(struct dataset *d, struct error *err)
 	if (!block0 && known == 0)
 		return fail(err, ETIMEDOUT, "not one batch was counted in ready_timeout=%u s%s%s: run `fineweb index %s` first",
 			    d->options.ready_timeout, passing.code != 0 ? ": " : "", passing.text, d->options.source[0]);
-	int64_t listen = began + LISTEN_NS < until && d->options.fingerprint[0] == 0 ? began + LISTEN_NS : until;
+	const char *want = d->options.fingerprint;
+	int64_t listen = began + LISTEN_NS < until && want[0] == 0 ? began + LISTEN_NS : until;
 	pthread_mutex_lock(&d->lock);
-	while (d->background && !d->idle && d->failure.code == 0 && !stopped(d) && dataset_clock() < listen)
+	while ((want[0] != 0 ? !d->fingerprinted : d->background && !d->background_counted) && d->failure.code == 0 &&
+	       !stopped(d) && dataset_clock() < listen)
 		wait_counted(d);
 	bool printed = d->fingerprinted;
 	failure = d->failure;
 	pthread_mutex_unlock(&d->lock);
-	const char *want = d->options.fingerprint;
 	if (want[0] != 0 && !printed)
 		r = fail(err, ETIMEDOUT, "the fingerprint was not made in ready_timeout=%u s%s%s", d->options.ready_timeout,
 			 failure.code != 0 ? ": " : "", failure.code != 0 ? failure.text : "");
@@ -500,12 +501,19 @@ void dataset_facts(struct dataset *d, struct dataset_facts *out)
 
 int dataset_fingerprint(struct dataset *d, char out[65], struct error *err)
 {
+	int r = 0;
 	pthread_mutex_lock(&d->lock);
-	int r = d->fingerprinted ? 0 : d->pin_failure.code != 0 ? -d->pin_failure.code : -EAGAIN;
-	if (r == 0)
+	while (!d->fingerprinted && d->pin_failure.code == 0 && !atomic_load(&d->stop))
+		wait_counted(d);
+	if (d->fingerprinted) {
 		memcpy(out, d->fingerprint, sizeof d->fingerprint);
-	else if (r != -EAGAIN && err != NULL)
-		*err = d->pin_failure;
+	} else if (d->pin_failure.code != 0) {
+		r = -d->pin_failure.code;
+		if (err != NULL)
+			*err = d->pin_failure;
+	} else {
+		r = fail(err, EINTR, "the mount is ending");
+	}
 	pthread_mutex_unlock(&d->lock);
 	return r;
 }

@@ -39,7 +39,8 @@ struct dataset_facts {
 	bool has_documents;          /* false: token files, `documents` is null */
 };
 void dataset_facts(struct dataset *d, struct dataset_facts *out);
-/* 64 lower-case hex digits and NUL. Pins every file if that has not been done (reads head and tail of each): may wait for the disk. 0 or -errno. */
+/* 64 lower-case hex digits and NUL. Waits until every file is pinned, which the background does
+ * (head and tail of each are read). 0; -EINTR (the mount is ending), or the errno of a file that cannot be pinned. */
 int dataset_fingerprint(struct dataset *d, char out[65], struct error *err);
 
 struct dataset_counts {

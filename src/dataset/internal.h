@@ -61,7 +61,8 @@ struct dataset {
 	struct request_list covers;
 	bool count_again;         /* pieces changed since the counter looked */
 	atomic_bool cut_known;    /* `views` is there */
-	bool all_counted, fingerprinted, idle;
+	bool all_counted, fingerprinted;
+	bool background_counted;  /* what is counted without being asked is counted */
 	bool block0;              /* one global batch of the mounted epoch is counted */
 	struct error failure;     /* for which counting of the mounted epoch cannot go on; code 0: nothing */
 	struct error passing;     /* what it met last and tries again; code 0: nothing */
