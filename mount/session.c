@@ -27,6 +27,7 @@ struct session {
 	atomic_bool stop;    /* a signal asked to end */
 	atomic_bool looping; /* the loop thread may be interrupted */
 	atomic_bool ended;   /* the watching thread should end */
+	bool busy;           /* a thread still works on facts and may not lose the dataset under it */
 };
 
 /* libfuse's last complaint, which is the cause of a mount that fails; kept while there is one thread. */
@@ -213,7 +214,6 @@ static int serve(struct session *s, struct error *err)
 {
 	struct fuse_buf buf = { .mem = NULL };
 	struct dataset *d = NULL;
-	bool idle = true;
 	int r = channel_open(s->fuse, err);
 	if (r != 0)
 		goto out;
@@ -240,13 +240,13 @@ static int serve(struct session *s, struct error *err)
 	while (!fuse_session_exited(s->fuse) && serve_one(s, &buf))
 		;
 	atomic_store(&s->looping, false);
-	idle = calls_end(s->server.calls);
+	s->busy = !calls_end(s->server.calls);
 out:
 	free(buf.mem);
 	channel_idle(NULL, NULL);
 	ahead_free(s->server.ahead);
 	/* Every request is answered by then, so that no late answer meets a descriptor that means another file. */
-	if (d != NULL && idle) {
+	if (d != NULL && !s->busy) {
 		dataset_close(d);
 		tree_free(s->server.tree);
 	}
@@ -275,7 +275,10 @@ static int run(struct session *s, struct error *err)
 		log_error("%s: %s", s->place, err->text);
 	else
 		log_info("%s is unmounted", s->place);
-	return r == 0 ? EXIT_MOUNTED : exit_code_of(err);
+	int code = r == 0 ? EXIT_MOUNTED : exit_code_of(err);
+	if (s->busy)
+		_exit(code);
+	return code;
 }
 
 int session_run(const struct cmdline *c, struct error *err)
