@@ -35,6 +35,7 @@ int piecelist_init(struct piecelist *l, const struct order_params *p, const stru
 	l->seed = p->seed;
 	l->epoch = p->epoch;
 	permutation_init(&l->file_order, order_key(l->seed, l->epoch, LEVEL_FILES, 0, 0), l->files);
+	l->ahead_of = UINT32_MAX;
 	groups = l->mix < STONE_FILES ? STONE_FILES / l->mix : 1;
 	l->spacing = l->mix * groups;
 	l->stones = calloc(l->files / l->spacing + 1, sizeof *l->stones);
@@ -52,9 +53,20 @@ void piecelist_free(struct piecelist *l)
 	memset(l, 0, sizeof *l);
 }
 
-static uint32_t file_at(const struct piecelist *l, uint32_t order)
+/* The list is mostly walked forward, so files are permuted some at a time. */
+static uint32_t file_at(struct piecelist *l, uint32_t order)
 {
-	return l->base + (l->mixed ? (uint32_t)permute(&l->file_order, order) : order);
+	if (!l->mixed)
+		return l->base + order;
+	if (order / PIECELIST_AHEAD != l->ahead_of) {
+		uint32_t n = 0, from = order - order % PIECELIST_AHEAD;
+
+		for (; n < PIECELIST_AHEAD && from + n < l->files; n++)
+			l->ahead[n] = from + n;
+		permute_many(&l->file_order, l->ahead, l->ahead, n);
+		l->ahead_of = order / PIECELIST_AHEAD;
+	}
+	return l->base + (uint32_t)l->ahead[order % PIECELIST_AHEAD];
 }
 
 static uint32_t first_piece(const struct piecelist *l, uint32_t file)
@@ -152,7 +164,7 @@ static int group_room(struct piecegroup *g, uint32_t files)
 	return 0;
 }
 
-static int group_load(const struct piecelist *l, struct piecegroup *g, uint32_t index, uint64_t start,
+static int group_load(struct piecelist *l, struct piecegroup *g, uint32_t index, uint64_t start,
 		      struct order_need *need)
 {
 	uint32_t files = group_files(l, index);
@@ -210,7 +222,7 @@ found:
 }
 
 /* Position of the first piece of a group that is known. */
-static int group_start(const struct piecelist *l, uint32_t index, uint64_t *start, struct order_need *need)
+static int group_start(struct piecelist *l, uint32_t index, uint64_t *start, struct order_need *need)
 {
 	uint32_t file = index * l->mix, from = file / l->spacing * l->spacing;
 

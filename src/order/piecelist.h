@@ -17,6 +17,7 @@
 #include "order/permute.h"
 
 #define PIECELIST_GROUPS 8 /* kept ready */
+#define PIECELIST_AHEAD 32  /* files that are permuted together */
 #define PIECELIST_MOST (UINT32_MAX - 1) /* pieces of a file or of a group */
 
 /* One group of files, ready to be looked into. */
@@ -45,6 +46,8 @@ struct piecelist {
 	uint32_t mix;
 	uint64_t seed, epoch;
 	struct permutation file_order;
+	uint64_t ahead[PIECELIST_AHEAD]; /* files of the list's order, from ahead_of * PIECELIST_AHEAD on */
+	uint32_t ahead_of;    /* UINT32_MAX: of none */
 	uint32_t known;       /* files, in the list's order, whose pieces have been added up */
 	uint64_t known_at;    /* position behind them */
 	uint64_t *stones;     /* position of every spacing-th file */
