@@ -1,15 +1,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/buffer.h"
 #include "token/merge.h"
 #include "token/model.h"
+#include "token/nfc.h"
 #include "token/utf8.h"
 
 struct encoder {
 	const struct tokenizer *t;
 	struct merge merge;
-	uint8_t *text;  /* a text made valid */
-	size_t text_room;
+	struct buffer text;   /* a text made valid and normalised, where it was not */
+	struct buffer normal; /* what it is made in */
 	uint32_t *ids;  /* of a word that is long */
 	size_t ids_room;
 };
@@ -27,7 +29,8 @@ void encoder_free(struct encoder *e)
 	if (e == NULL)
 		return;
 	merge_free(&e->merge);
-	free(e->text);
+	buffer_free(&e->text);
+	buffer_free(&e->normal);
 	free(e->ids);
 	free(e);
 }
@@ -57,9 +60,11 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 			return -ENOMEM;
 	}
 	*out = e->ids;
-	e->ids[0] = vocab_find(&e->t->vocab, p, n);
-	if (e->ids[0] != VOCAB_NONE)
-		return 1;
+	if (e->t->whole) {
+		e->ids[0] = vocab_find(&e->t->vocab, p, n);
+		if (e->ids[0] != VOCAB_NONE)
+			return 1;
+	}
 	return merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
@@ -74,7 +79,7 @@ static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n
 		if (word <= WORD_BYTES) {
 			key = word_key(p, word);
 			hash = word_hash(key);
-			const struct word *known = words_find(t->words, key, hash);
+			const struct word *known = words_find(&t->words, key, hash);
 			if (known != NULL) {
 				uint32_t four[WORD_IDS];
 				unsigned count = word_ids(known, four);
@@ -93,7 +98,7 @@ static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n
 		for (int64_t i = 0; i < count; i++)
 			put(ids, done + (size_t)i, found[i], width);
 		if (word <= WORD_BYTES && count <= WORD_IDS)
-			words_add(t->words, key, hash, found, (unsigned)count);
+			words_add(&t->words, key, hash, found, (unsigned)count);
 		done += (size_t)count;
 		p += word;
 		n -= word;
@@ -101,21 +106,39 @@ static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n
 	return (int64_t)done;
 }
 
+/* Puts the text, made valid and normalised, into e->text. */
+static int prepare(struct encoder *e, const uint8_t *p, size_t n)
+{
+	size_t good = utf8_valid(p, n);
+	e->text.n = 0;
+	if (good < n) {
+		if (n > SIZE_MAX / 3 || buffer_reserve(&e->text, 3 * n, 0, NULL) < 0)
+			return -ENOMEM;
+		e->text.n = utf8_replace(p, n, e->text.at);
+		p = e->text.at;
+		n = e->text.n;
+	}
+	if (!e->t->nfc)
+		return 0;
+	size_t same = nfc_same(p, n);
+	if (same == n)
+		return 0;
+	e->normal.n = 0;
+	if (buffer_add(&e->normal, p, same, 0, NULL) < 0 || nfc_append(p + same, n - same, &e->normal) < 0)
+		return -ENOMEM;
+	struct buffer other = e->text;
+	e->text = e->normal;
+	e->normal = other;
+	return 0;
+}
+
 int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids)
 {
-	const uint8_t *p = text;
-	if (utf8_valid(p, n) < n) {
-		if (n > UINT32_MAX)
-			return -ENOMEM;
-		if (3 * n > e->text_room) {
-			free(e->text);
-			e->text = malloc(3 * n);
-			e->text_room = e->text != NULL ? 3 * n : 0;
-			if (e->text == NULL)
-				return -ENOMEM;
-		}
-		n = utf8_replace(p, n, e->text);
-		p = e->text;
-	}
+	int r = prepare(e, text, n);
+	if (r < 0)
+		return r;
+	const uint8_t *p = e->text.n > 0 ? e->text.at : text;
+	if (e->text.n > 0)
+		n = e->text.n;
 	return e->t->width == 2 ? encode_valid(e, p, n, ids, 2) : encode_valid(e, p, n, ids, 4);
 }

@@ -2,20 +2,30 @@
 #ifndef FW_TOKEN_MODEL_H
 #define FW_TOKEN_MODEL_H
 
+#include <stdbool.h>
+
 #include "token/pairs.h"
 #include "token/split.h"
 #include "token/tokenizer.h"
 #include "token/vocab.h"
 #include "token/words.h"
 
+/* A special id of a tokenizer that is built in. */
+struct special {
+	const char *text;
+	uint32_t id;
+};
+
 struct tokenizer {
 	struct tokenizer_info info;
 	struct vocab vocab;
 	struct pairs pairs;
+	struct words words;
 	split_fn *split;
+	bool whole;     /* a word whose bytes are a token is that token, whatever the pairs would make of it */
+	bool nfc;       /* texts are normalised first */
 	unsigned width; /* bytes of an id */
 	const struct special *special;
-	struct words *words;
 };
 
 #endif

@@ -1,7 +1,14 @@
+#include "token/tokenizer.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/hash.h"
+#include "token/huggingface.h"
 #include "token/model.h"
 
 /* The vocabularies in vocab.S. */
@@ -11,10 +18,8 @@ extern const uint64_t vocab_gpt2_size, vocab_cl100k_size, vocab_o200k_size;
 /* Words kept by one tokenizer: 32 MiB of them. */
 #define WORDS (1u << 20)
 
-struct special {
-	const char *text;
-	uint32_t id;
-};
+/* No file of a tokenizer is longer. */
+#define FILE_MOST (256u << 20)
 
 /* Sources: tiktoken's openai_public.py for the special ids; SHA-256 of the files as in vocab/README.md. */
 struct builtin {
@@ -40,7 +45,7 @@ static const struct builtin builtin[] = {
 	  { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
 };
 
-static const struct builtin *find(const char *name)
+static const struct builtin *find_builtin(const char *name)
 {
 	for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
 		if (strcmp(name, builtin[i].name) == 0)
@@ -48,27 +53,133 @@ static const struct builtin *find(const char *name)
 	return NULL;
 }
 
-int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err)
+/* What a .tiktoken file may be cut with. */
+static const struct {
+	const char *name;
+	split_fn *split;
+} patterns[] = {
+	{ "gpt2", split_gpt2 }, { "cl100k", split_cl100k }, { "o200k", split_o200k }, { "llama3", split_llama3 },
+	{ "qwen2", split_qwen2 },
+};
+
+static split_fn *find_pattern(const char *name)
 {
-	const struct builtin *b = find(name);
-	(void)pattern;
-	if (b == NULL)
-		return fail(err, EINVAL, "tokenizer %s: not known, expected gpt2, cl100k or o200k", name);
-	*out = (struct tokenizer_info){ .vocab = b->vocab, .bos = b->bos };
-	snprintf(out->name, sizeof out->name, "%s", b->name);
-	snprintf(out->sha256, sizeof out->sha256, "%s", b->sha256);
-	return 0;
+	for (size_t i = 0; name != NULL && i < sizeof patterns / sizeof *patterns; i++)
+		if (strcmp(name, patterns[i].name) == 0)
+			return patterns[i].split;
+	return NULL;
 }
 
-/* Every token is the encoding of its own bytes when they are a word. */
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), k = strlen(end);
+	return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+/* Reads a whole file; its bytes are the caller's to free, also after a failure. */
+static int read_file(const char *path, uint8_t **bytes, size_t *n, struct error *err)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int code = errno;
+		if (fd >= 0)
+			close(fd);
+		return fail(err, code, "tokenizer %s: %s", path, strerror(code));
+	}
+	int r = 0;
+	*n = 0;
+	if (!S_ISREG(st.st_mode))
+		r = fail(err, EINVAL, "tokenizer %s: not a file", path);
+	else if (st.st_size > FILE_MOST)
+		r = fail(err, ENOTSUP, "tokenizer %s: longer than %u MiB", path, FILE_MOST >> 20);
+	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
+		r = fail(err, ENOMEM, "tokenizer %s: out of memory", path);
+	while (r == 0 && *n < (size_t)st.st_size) {
+		ssize_t got = read(fd, *bytes + *n, (size_t)st.st_size - *n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			r = fail(err, EIO, "tokenizer %s: %s", path, got < 0 ? strerror(errno) : "shorter than it was");
+		else
+			*n += (size_t)got;
+	}
+	close(fd);
+	return r;
+}
+
+/* Fills t from a file, or only t->info. */
+static int load_file(struct tokenizer *t, const char *path, const char *pattern, bool brief, struct error *err)
+{
+	bool json = ends_with(path, ".json");
+	const char *slash = strrchr(path, '/');
+	uint8_t *bytes = NULL, digest[HASH_SIZE];
+	size_t n = 0;
+	if (!json && !ends_with(path, ".tiktoken"))
+		return fail(err, EINVAL, "tokenizer %s: not known; expected gpt2, cl100k, o200k, a .tiktoken file or a tokenizer.json",
+			    path);
+	t->split = find_pattern(pattern);
+	if (!json && t->split == NULL)
+		return fail(err, EINVAL, "tokenizer %s: pattern \"%s\" is not known; expected gpt2, cl100k, o200k, llama3 or qwen2", path,
+			    pattern != NULL ? pattern : "");
+	if (json && pattern != NULL && pattern[0] != '\0')
+		return fail(err, EINVAL, "tokenizer %s: has its own pattern, none may be given", path);
+	int r = read_file(path, &bytes, &n, err);
+	if (r < 0)
+		goto out;
+	snprintf(t->info.name, sizeof t->info.name, "%s", slash != NULL ? slash + 1 : path);
+	hash_of(bytes, n, digest);
+	hash_hex(digest, HASH_SIZE, t->info.sha256);
+	t->info.bos = -1;
+	t->whole = true;
+	if (json)
+		r = huggingface_read(t, span_of(bytes, n), path, brief, err);
+	else if (brief)
+		r = vocab_count_tiktoken(span_of(bytes, n), path, &t->info.vocab, err);
+	else
+		r = vocab_read_tiktoken(&t->vocab, span_of(bytes, n), path, err);
+	if (!json && !brief)
+		t->info.vocab = t->vocab.n;
+out:
+	free(bytes);
+	return r;
+}
+
+static int load(struct tokenizer *t, const char *name, const char *pattern, bool brief, struct error *err)
+{
+	const struct builtin *b = find_builtin(name);
+	if (b == NULL)
+		return load_file(t, name, pattern, brief, err);
+	if (pattern != NULL && pattern[0] != '\0' && strcmp(pattern, name) != 0)
+		return fail(err, EINVAL, "tokenizer %s: has its own pattern, not \"%s\"", name, pattern);
+	t->info.vocab = b->vocab;
+	t->info.bos = b->bos;
+	snprintf(t->info.name, sizeof t->info.name, "%s", b->name);
+	snprintf(t->info.sha256, sizeof t->info.sha256, "%s", b->sha256);
+	t->split = b->split;
+	t->special = b->special;
+	t->whole = true;
+	return brief ? 0 : vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
+}
+
+int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err)
+{
+	struct tokenizer t = { 0 };
+	int r = load(&t, name, pattern, true, err);
+	if (r == 0)
+		*out = t.info;
+	return r;
+}
+
+/* A token whose word is known to become it. */
 static void seed(struct tokenizer *t)
 {
-	for (uint32_t id = 0; id < t->vocab.n; id++) {
+	for (uint32_t id = 0; t->whole && id < t->vocab.n; id++) {
 		struct span token = vocab_bytes(&t->vocab, id);
-		if (token.n == 0 || token.n > WORD_BYTES)
+		if (token.n == 0 || token.n > WORD_BYTES || vocab_is_hidden(&t->vocab, id))
 			continue;
 		struct word_key key = word_key(token.at, token.n);
-		words_add(t->words, key, word_hash(key), &id, 1);
+		words_add(&t->words, key, word_hash(key), &id, 1);
 	}
 }
 
@@ -77,22 +188,11 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 	struct tokenizer *t = calloc(1, sizeof *t);
 	if (t == NULL)
 		return fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-	int r = tokenizer_info(name, pattern, &t->info, err);
+	int r = load(t, name, pattern, false, err);
 	if (r < 0)
 		goto out;
-	const struct builtin *b = find(name);
-	t->split = b->split;
-	t->special = b->special;
 	t->width = tokenizer_width(t->info.vocab);
-	r = vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
-	if (r < 0)
-		goto out;
-	if (pairs_of_vocab(&t->pairs, &t->vocab) < 0) {
-		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-		goto out;
-	}
-	t->words = calloc(1, sizeof *t->words);
-	if (t->words == NULL || words_make(t->words, WORDS) < 0) {
+	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab) < 0) || words_make(&t->words, WORDS) < 0) {
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
 		goto out;
 	}
@@ -108,9 +208,7 @@ void tokenizer_close(struct tokenizer *t)
 {
 	if (t == NULL)
 		return;
-	if (t->words != NULL)
-		words_free(t->words);
-	free(t->words);
+	words_free(&t->words);
 	pairs_free(&t->pairs);
 	vocab_free(&t->vocab);
 	free(t);

@@ -184,7 +184,7 @@ int vocab_index(struct vocab *v, const char *name, struct error *err)
 		return fail(err, ENOMEM, "%s: out of memory", name);
 	for (uint32_t id = 0; id < v->n; id++) {
 		struct span token = vocab_bytes(v, id);
-		if (token.n == 0)
+		if (token.n == 0 || vocab_is_hidden(v, id))
 			continue;
 		uint32_t s = hash_bytes(token.at, token.n) & v->mask;
 		for (; v->slot[s] != 0; s = (s + 1) & v->mask) {
@@ -207,4 +207,5 @@ void vocab_free(struct vocab *v)
 	free(v->at);
 	free(v->bytes);
 	free(v->slot);
+	free(v->hidden);
 }

@@ -6,6 +6,7 @@
 #ifndef FW_TOKEN_VOCAB_H
 #define FW_TOKEN_VOCAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct vocab {
 	uint32_t *slot;   /* open addressing: id + 1, 0 is empty */
 	uint32_t mask;    /* slots - 1 */
 	uint32_t byte[256]; /* the id of each single byte */
+	uint8_t *hidden;  /* a bit an id: it has bytes, but is not found by them; NULL: none */
 };
 
 /* Reads a whole .tiktoken file, whose name is only for messages. *v is zeroed before and owned by the caller, who calls vocab_free also
@@ -40,6 +42,11 @@ void vocab_free(struct vocab *v);
 
 /* The id of n bytes, or VOCAB_NONE. */
 uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n);
+
+static inline bool vocab_is_hidden(const struct vocab *v, uint32_t id)
+{
+	return v->hidden != NULL && (v->hidden[id / 8] >> (id % 8) & 1) != 0;
+}
 
 static inline struct span vocab_bytes(const struct vocab *v, uint32_t id)
 {

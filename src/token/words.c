@@ -13,11 +13,16 @@ int words_make(struct words *w, size_t entries)
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return -ENOMEM;
+	w->left = malloc(sizeof *w->left);
+	if (w->left == NULL) {
+		munmap(at, bytes);
+		return -ENOMEM;
+	}
 	/* A search is a random access: with huge pages it does not miss the TLB too. */
 	madvise(at, bytes, MADV_HUGEPAGE);
 	w->at = at;
 	w->mask = entries - 1;
-	atomic_init(&w->left, entries / 4 * 3);
+	atomic_init(w->left, entries / 4 * 3);
 	return 0;
 }
 
@@ -25,13 +30,14 @@ void words_free(struct words *w)
 {
 	if (w->at != NULL)
 		munmap(w->at, (w->mask + 1) * sizeof *w->at);
-	w->at = NULL;
+	free(w->left);
+	*w = (struct words){ 0 };
 }
 
-void words_add(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n)
+void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n)
 {
 	uint32_t four[WORD_IDS] = { 0 };
-	if (atomic_load_explicit(&w->left, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(w->left, memory_order_relaxed) == 0)
 		return;
 	memcpy(four, ids, n * sizeof *ids);
 	for (size_t i = 0; i < WORD_PLACES; i++) {
@@ -43,7 +49,7 @@ void words_add(struct words *w, struct word_key key, size_t hash, const uint32_t
 				return;
 			continue;
 		}
-		atomic_fetch_sub_explicit(&w->left, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(w->left, 1, memory_order_relaxed);
 		atomic_store_explicit(&e->lo, key.lo, memory_order_relaxed);
 		atomic_store_explicit(&e->ids[0], four[0] | n << 24 | (uint64_t)four[1] << 32, memory_order_relaxed);
 		atomic_store_explicit(&e->ids[1], four[2] | (uint64_t)four[3] << 32, memory_order_relaxed);

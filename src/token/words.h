@@ -30,7 +30,7 @@ struct word {
 struct words {
 	struct word *at;
 	size_t mask; /* entries - 1 */
-	_Atomic size_t left; /* how many may be added */
+	_Atomic size_t *left; /* how many may be added */
 };
 
 /* Room for `entries` words of 32 bytes, a power of two, at least 8. 0 or -ENOMEM. */
@@ -83,6 +83,6 @@ static inline unsigned word_ids(const struct word *e, uint32_t ids[WORD_IDS])
 }
 
 /* Keeps 1 ... WORD_IDS ids of a word, where there is room. */
-void words_add(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n);
+void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n);
 
 #endif
