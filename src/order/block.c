@@ -38,7 +38,8 @@ static int add_run(struct block *b, const struct blockcut *cut, uint64_t each)
 		b->run = run;
 		b->run_room = room;
 	}
-	b->run[b->runs++] = (struct blockrun){ .start = cut->have, .first = cut->next - cut->first, .each = each };
+	b->run[b->runs++] =
+	    (struct blockrun){.start = cut->have, .first = cut->next - cut->first, .each = each};
 	return 0;
 }
 
@@ -56,14 +57,14 @@ static bool is_wanted(const struct blockcut *cut, enum wanted by, uint64_t value
 
 /* Cuts blocks from *cut on until the wanted one is closed; its runs are left in b. */
 static int cut_to(struct block *b, struct streams *s, uint32_t stream, enum wanted by, uint64_t value,
-		  struct blockcut *cut)
+                  struct blockcut *cut)
 {
 	struct order_need need;
 
 	for (;;) {
 		struct piecerun run;
-		int rc = piecelist_run(&s->list, streams_position(s, stream, cut->next), s->count, STREAMS_RUN, &run,
-				       &need);
+		int rc = piecelist_run(&s->list, streams_position(s, stream, cut->next), s->count,
+		                       STREAMS_RUN, &run, &need);
 
 		if (rc == 1 && is_wanted(cut, by, value))
 			return 0;
@@ -96,8 +97,8 @@ static int list_pieces(struct block *b, struct streams *s)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < b->pieces; i++) {
 		struct blockpiece *p = &b->piece[i];
-		int rc = piecelist_at(&s->list, streams_position(s, b->stream, b->first + i), &p->file, &p->piece,
-				      &need);
+		int rc = piecelist_at(&s->list, streams_position(s, b->stream, b->first + i), &p->file,
+		                      &p->piece, &need);
 
 		if (rc != 0)
 			return rc == 1 ? -EIO : rc;
@@ -131,7 +132,7 @@ static void shrink(struct blockcache *c, const struct block *kept)
 }
 
 static int lay_out(struct blockcache *c, struct streams *s, uint32_t stream, enum wanted by, uint64_t value,
-		   struct blockcut *cut, struct block **out)
+                   struct blockcut *cut, struct block **out)
 {
 	struct block *b = &c->block[0];
 	int rc;
@@ -154,8 +155,9 @@ static int lay_out(struct blockcache *c, struct streams *s, uint32_t stream, enu
 		goto out;
 	if (s->level != 0) {
 		uint64_t rank = s->by_rank ? stream + UINT64_C(1) : 0;
-		uint64_t key = s->level == LEVEL_FULL ? order_key(s->seed, s->epoch, LEVEL_FULL, rank, 0) :
-							order_key(s->seed, s->epoch, LEVEL_BLOCK, b->number, rank);
+		uint64_t key = s->level == LEVEL_FULL
+		                   ? order_key(s->seed, s->epoch, LEVEL_FULL, rank, 0)
+		                   : order_key(s->seed, s->epoch, LEVEL_BLOCK, b->number, rank);
 
 		permutation_init(&b->order, key, b->n);
 	}
@@ -191,7 +193,7 @@ static struct block *kept(struct blockcache *c, uint32_t stream, enum wanted by,
 }
 
 int blockcache_by_number(struct blockcache *c, struct streams *s, uint32_t stream, uint64_t number,
-			 struct block **out)
+                         struct block **out)
 {
 	struct blockcut cut;
 
@@ -203,7 +205,7 @@ int blockcache_by_number(struct blockcache *c, struct streams *s, uint32_t strea
 }
 
 int blockcache_by_sequence(struct blockcache *c, struct streams *s, uint32_t stream, uint64_t sequence,
-			   struct block **out)
+                           struct block **out)
 {
 	struct blockcut cut;
 
@@ -215,7 +217,7 @@ int blockcache_by_sequence(struct blockcache *c, struct streams *s, uint32_t str
 }
 
 int blockcache_by_piece(struct blockcache *c, struct streams *s, uint32_t stream, uint64_t piece,
-			struct block **out)
+                        struct block **out)
 {
 	struct blockcut cut;
 
@@ -241,13 +243,13 @@ int block_piece(const struct block *b, struct streams *s, uint64_t i, uint32_t *
 }
 
 int block_sequence(const struct block *b, struct streams *s, uint64_t u, uint32_t *file, uint32_t *piece,
-		   uint64_t *sequence)
+                   uint64_t *sequence)
 {
 	const struct blockrun *run = b->run;
 	uint64_t into;
 
-	/* The last run that starts at or before u: those without sequences share their start with the next. Without a
-	 * branch: u is anywhere. */
+	/* The last run that starts at or before u: those without sequences share their start with the
+	 * next. Without a branch: u is anywhere. */
 	for (size_t n = b->runs; n > 1; n -= n / 2)
 		run += (size_t)(run[n / 2].start <= u) * (n / 2);
 	into = u - run->start;

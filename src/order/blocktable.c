@@ -21,7 +21,8 @@ static uint64_t enough(const struct blockrule *rule, uint64_t c)
 	return ceil_div(tokens, rule->seq_len);
 }
 
-uint64_t blockcut_add(struct blockcut *cut, const struct blockrule *rule, uint64_t count, uint64_t each, bool *closed)
+uint64_t blockcut_add(struct blockcut *cut, const struct blockrule *rule, uint64_t count, uint64_t each,
+                      bool *closed)
 {
 	uint64_t limit = enough(rule, cut->block), take = count;
 
@@ -82,7 +83,7 @@ static int note(struct blocktable *t, const struct blockcut *cut)
 		t->stones = stones;
 		t->room = room;
 	}
-	t->stones[t->count++] = (struct blockstone){ .start = cut->start, .first = cut->first };
+	t->stones[t->count++] = (struct blockstone){.start = cut->start, .first = cut->first};
 	return 0;
 }
 
@@ -118,7 +119,8 @@ static void from_stone(const struct blocktable *t, uint64_t i, struct blockcut *
 {
 	const struct blockstone *s = &t->stones[i];
 
-	*cut = (struct blockcut){ .block = i * t->spacing, .start = s->start, .first = s->first, .next = s->first };
+	*cut = (struct blockcut){
+	    .block = i * t->spacing, .start = s->start, .first = s->first, .next = s->first};
 }
 
 void blocktable_from_block(const struct blocktable *t, uint64_t block, struct blockcut *cut)

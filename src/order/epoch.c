@@ -24,22 +24,24 @@ struct epoch {
 static int check(const struct order_params *p, const struct order_files *files, struct error *err)
 {
 	if (p->seq_len == 0 || p->world_size == 0 || p->batch_size == 0)
-		return fail(err, EINVAL, "seq_len %u, world_size %u, batch_size %u: each is at least 1", p->seq_len,
-			    p->world_size, p->batch_size);
+		return fail(err, EINVAL, "seq_len %u, world_size %u, batch_size %u: each is at least 1",
+		            p->seq_len, p->world_size, p->batch_size);
 	if (p->block == 0 || p->mix_files == 0)
-		return fail(err, EINVAL, "block %llu, mix_files %u: each is at least 1", (unsigned long long)p->block,
-			    p->mix_files);
+		return fail(err, EINVAL, "block %llu, mix_files %u: each is at least 1",
+		            (unsigned long long)p->block, p->mix_files);
 	if (p->stride == STRIDE_PIECE && p->shuffle == SHUFFLE_TORCH)
 		return fail(err, EINVAL, "stride=piece does not go with shuffle=torch");
 	if (p->stride == STRIDE_PIECE && p->start > 0)
-		return fail(err, EINVAL, "stride=piece does not go with start=%llu", (unsigned long long)p->start);
+		return fail(err, EINVAL, "stride=piece does not go with start=%llu",
+		            (unsigned long long)p->start);
 	if (files->cut_file > files->files || (files->cut_file == files->files && files->cut_piece > 0))
 		return fail(err, EINVAL, "the cut is at file %u, piece %u of %u files", files->cut_file,
-			    files->cut_piece, files->files);
+		            files->cut_piece, files->files);
 	return 0;
 }
 
-int epoch_new(const struct order_params *params, const struct order_files *files, struct epoch **out, struct error *err)
+int epoch_new(const struct order_params *params, const struct order_files *files, struct epoch **out,
+              struct error *err)
 {
 	struct order_params p = *params;
 	struct epoch *e = NULL;
@@ -99,7 +101,8 @@ static void count_by_sequence(struct epoch *e)
 	e->batches = e->final && e->p.tail == TAIL_PAD ? ceil_div(left, group) : left / group;
 }
 
-/* Under drop the shortest stream decides, under pad the longest: shorter ones begin again, unless one has nothing. */
+/* Under drop the shortest stream decides, under pad the longest: shorter ones begin again, unless one
+ * has nothing. */
 static void count_by_piece(struct epoch *e)
 {
 	uint64_t open = UINT64_MAX, least = UINT64_MAX, most = 0;
@@ -153,7 +156,7 @@ static int refresh(struct epoch *e, struct order_need *need)
 		int rc = shuffle_torch(e);
 
 		if (rc < 0) {
-			*need = (struct order_need){ .file = UINT32_MAX, .piece = ORDER_PIECES };
+			*need = (struct order_need){.file = UINT32_MAX, .piece = ORDER_PIECES};
 			return rc;
 		}
 	}
@@ -244,14 +247,15 @@ static uint64_t position(const struct epoch *e, uint32_t rank, uint64_t batch, u
 /* Fills in file, piece and sequence of places of one block, given `at`. */
 static int resolve(struct epoch *e, struct block *b, struct order_place *rows, uint32_t count)
 {
-	uint64_t u[ROWS] = { 0 };
+	uint64_t u[ROWS] = {0};
 
 	for (uint32_t i = 0; i < count; i++)
 		u[i] = e->torch != NULL ? e->torch[rows[i].at] : rows[i].at;
 	if (e->streams.level != 0)
 		permute_many(&b->order, u, u, count);
 	for (uint32_t i = 0; i < count; i++) {
-		int rc = block_sequence(b, &e->streams, u[i], &rows[i].file, &rows[i].piece, &rows[i].sequence);
+		int rc =
+		    block_sequence(b, &e->streams, u[i], &rows[i].file, &rows[i].piece, &rows[i].sequence);
 
 		if (rc < 0)
 			return rc;
@@ -260,7 +264,7 @@ static int resolve(struct epoch *e, struct block *b, struct order_place *rows, u
 }
 
 static int rows_of(struct epoch *e, uint32_t rank, uint64_t batch, uint32_t row, uint32_t count,
-		   struct order_place *rows)
+                   struct order_place *rows)
 {
 	while (count > 0) {
 		uint32_t stream, n = 0;
@@ -271,7 +275,8 @@ static int rows_of(struct epoch *e, uint32_t rank, uint64_t batch, uint32_t row,
 		if (rc < 0)
 			return rc;
 		do {
-			rows[n++] = (struct order_place){ .stream = stream, .block = b->number, .at = at - b->start };
+			rows[n++] =
+			    (struct order_place){.stream = stream, .block = b->number, .at = at - b->start};
 			if (n == count || n == ROWS)
 				break;
 			at = position(e, rank, batch, row + n, &stream);
@@ -335,7 +340,8 @@ static uint64_t place_of(const struct epoch *e, const struct block *b, uint64_t 
 }
 
 /* The inverse of `position`. */
-static int row_at(const struct epoch *e, uint32_t stream, uint64_t at, uint32_t *rank, uint64_t *batch, uint32_t *row)
+static int row_at(const struct epoch *e, uint32_t stream, uint64_t at, uint32_t *rank, uint64_t *batch,
+                  uint32_t *row)
 {
 	bool all;
 	uint64_t n = usable(e, stream, &all);
@@ -358,8 +364,8 @@ static int row_at(const struct epoch *e, uint32_t stream, uint64_t at, uint32_t 
 	return *batch < e->batches ? 0 : -ENOENT;
 }
 
-int epoch_find(struct epoch *e, uint32_t file, uint32_t piece, uint64_t sequence, uint32_t *rank, uint64_t *batch,
-	       uint32_t *row)
+int epoch_find(struct epoch *e, uint32_t file, uint32_t piece, uint64_t sequence, uint32_t *rank,
+               uint64_t *batch, uint32_t *row)
 {
 	struct order_need need;
 	struct block *b;
@@ -389,7 +395,8 @@ uint64_t epoch_block_pieces(struct epoch *e, uint32_t stream, uint64_t block)
 	return block_of(e, stream, block, &b) < 0 ? 0 : b->pieces;
 }
 
-int epoch_block_piece(struct epoch *e, uint32_t stream, uint64_t block, uint64_t i, uint32_t *file, uint32_t *piece)
+int epoch_block_piece(struct epoch *e, uint32_t stream, uint64_t block, uint64_t i, uint32_t *file,
+                      uint32_t *piece)
 {
 	struct block *b;
 	int rc = block_of(e, stream, block, &b);

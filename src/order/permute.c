@@ -91,21 +91,21 @@ static void forward_lanes(const struct permutation *p, uint64_t x[LANES])
 	const uint64_t high_mask = p->high_mask, low_mask = p->low_mask;
 	uint64_t h[LANES], l[LANES];
 
-	#pragma GCC unroll 8
+#pragma GCC unroll 8
 	for (unsigned i = 0; i < LANES; i++) {
 		h[i] = x[i] >> low_bits;
 		l[i] = x[i] & low_mask;
 	}
 	for (unsigned r = 0; r < p->rounds; r += 2) {
 		const uint64_t even = p->round_key[r], odd = p->round_key[r + 1];
-		#pragma GCC unroll 8
+#pragma GCC unroll 8
 		for (unsigned i = 0; i < LANES; i++)
 			h[i] ^= mix(l[i] + even) & high_mask;
-		#pragma GCC unroll 8
+#pragma GCC unroll 8
 		for (unsigned i = 0; i < LANES; i++)
 			l[i] ^= mix(h[i] + odd) & low_mask;
 	}
-	#pragma GCC unroll 8
+#pragma GCC unroll 8
 	for (unsigned i = 0; i < LANES; i++)
 		x[i] = h[i] << low_bits | l[i];
 }
@@ -113,7 +113,7 @@ static void forward_lanes(const struct permutation *p, uint64_t x[LANES])
 /* Permutes at most MANY positions, pass after pass over those that still walk. */
 static void permute_some(const struct permutation *p, const uint64_t *in, uint64_t *out, unsigned count)
 {
-	uint64_t x[MANY] = { 0 };
+	uint64_t x[MANY] = {0};
 	unsigned who[MANY], left = count;
 
 	for (unsigned i = 0; i < count; i++) {

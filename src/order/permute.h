@@ -1,8 +1,8 @@
 /* permute: keyed bijections on 0 ... n-1 that can be inverted, in constant memory.
  *
- * Source: design.md's reference order.py (`mix64`, `key`, `permute`, `unpermute`): alternating Feistel rounds over
- * the finalizer of SplitMix64 on a domain of the next power of two, walked until the result is below n.
- * All arithmetic mod 2^64. Pure, any thread.
+ * Source: design.md's reference order.py (`mix64`, `key`, `permute`, `unpermute`): alternating Feistel
+ * rounds over the finalizer of SplitMix64 on a domain of the next power of two, walked until the result
+ * is below n. All arithmetic mod 2^64. Pure, any thread.
  */
 #ifndef FW_ORDER_PERMUTE_H
 #define FW_ORDER_PERMUTE_H
@@ -26,7 +26,8 @@ void permutation_init(struct permutation *p, uint64_t key, uint64_t n);
 /* Position i < n, and its inverse; n <= 1 gives i. */
 uint64_t permute(const struct permutation *p, uint64_t i);
 uint64_t unpermute(const struct permutation *p, uint64_t y);
-/* out[j] = permute(p, in[j]) for count positions; faster than one after another; the scalar twin is permute. in may be out. */
+/* out[j] = permute(p, in[j]) for count positions; faster than one after another; the scalar twin is
+ * permute. in may be out. */
 void permute_many(const struct permutation *p, const uint64_t *in, uint64_t *out, unsigned count);
 
 #endif

@@ -10,7 +10,7 @@
 
 static int nowhere(struct order_need *need, int code)
 {
-	*need = (struct order_need){ .file = UINT32_MAX, .piece = ORDER_PIECES };
+	*need = (struct order_need){.file = UINT32_MAX, .piece = ORDER_PIECES};
 	return -code;
 }
 
@@ -83,7 +83,7 @@ static int64_t pieces_of(const struct piecelist *l, uint32_t file, struct order_
 		return l->tail;
 	n = l->of.pieces(l->of.arg, file);
 	if (n < 0 || n > PIECELIST_MOST) {
-		*need = (struct order_need){ .file = file, .piece = ORDER_PIECES };
+		*need = (struct order_need){.file = file, .piece = ORDER_PIECES};
 		return n < 0 ? n : -ENOTSUP;
 	}
 	return n > first_piece(l, file) ? n - first_piece(l, file) : 0;
@@ -94,7 +94,7 @@ static int64_t sequences_of(const struct piecelist *l, uint32_t file, uint32_t p
 	int64_t n = l->of.sequences(l->of.arg, file, piece);
 
 	if (n < 0)
-		*need = (struct order_need){ .file = file, .piece = piece };
+		*need = (struct order_need){.file = file, .piece = piece};
 	return n;
 }
 
@@ -165,7 +165,7 @@ static int group_room(struct piecegroup *g, uint32_t files)
 }
 
 static int group_load(struct piecelist *l, struct piecegroup *g, uint32_t index, uint64_t start,
-		      struct order_need *need)
+                      struct order_need *need)
 {
 	uint32_t files = group_files(l, index);
 	uint64_t n = 0;
@@ -195,9 +195,10 @@ static int group_load(struct piecelist *l, struct piecegroup *g, uint32_t index,
 	return 0;
 }
 
-/* The group with this number, which starts at `start`, from those kept or in the place of the longest unused. */
+/* The group with this number, which starts at `start`, from those kept or in the place of the longest
+ * unused. */
 static int group_take(struct piecelist *l, uint32_t index, uint64_t start, struct piecegroup **out,
-		      struct order_need *need)
+                      struct order_need *need)
 {
 	struct piecegroup *oldest = &l->group[0];
 	int rc;
@@ -309,7 +310,7 @@ static uint32_t group_file(const struct piecegroup *g, uint32_t member)
 }
 
 static void group_piece(const struct piecelist *l, const struct piecegroup *g, uint32_t place, uint32_t *file,
-			uint32_t *piece)
+                        uint32_t *piece)
 {
 	uint32_t member = l->mixed ? (uint32_t)permute(&g->mixed, place) : place;
 	uint32_t i = group_file(g, member);
@@ -330,7 +331,8 @@ static uint32_t odd_from(const struct piecegroup *g, uint64_t place)
 	return (uint32_t)(odd - g->odd) + (*odd < place);
 }
 
-/* How many of the places place, place + step, ... (at most `most`, all in the group) come before one that is odd. */
+/* How many of the places place, place + step, ... (at most `most`, all in the group) come before one
+ * that is odd. */
 static uint64_t even_run(const struct piecegroup *g, uint64_t place, uint64_t step, uint64_t most)
 {
 	uint32_t i = odd_from(g, place);
@@ -350,7 +352,7 @@ static uint64_t even_run(const struct piecegroup *g, uint64_t place, uint64_t st
 }
 
 int piecelist_run(struct piecelist *l, uint64_t p, uint64_t step, uint64_t most, struct piecerun *run,
-		  struct order_need *need)
+                  struct order_need *need)
 {
 	struct piecegroup *g;
 	uint32_t file, piece;
@@ -371,7 +373,7 @@ int piecelist_run(struct piecelist *l, uint64_t p, uint64_t step, uint64_t most,
 	n = sequences_of(l, file, piece, need);
 	if (n < 0)
 		return (int)n;
-	*run = (struct piecerun){ .count = 1, .each = (uint64_t)n };
+	*run = (struct piecerun){.count = 1, .each = (uint64_t)n};
 	return 0;
 }
 

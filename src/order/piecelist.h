@@ -1,11 +1,12 @@
-/* piecelist: the list of pieces of an epoch, canonical or mixed; position <-> (file, piece), and runs of equal pieces.
+/* piecelist: the list of pieces of an epoch, canonical or mixed; position <-> (file, piece), and runs of
+ * equal pieces.
  *
- * Source: design.md "Order", order.py `Epoch.mixed` and `hold_out`. The list is made of groups of `mix` files: under
- * shuffle=block the files are permuted, and the pieces of each group; a canonical list has groups of one file and no
- * permutation. Of a file whose pieces are alike only the last is odd: its place in the permuted group is found by
- * the inverse, and all between two odd places is one run. Memory: 12 bytes a file for at most PIECELIST_GROUPS groups,
- * and 8 bytes every 64 files. Numbers of pieces are asked for forward, each once while they are unknown.
- * One thread at a time.
+ * Source: design.md "Order", order.py `Epoch.mixed` and `hold_out`. The list is made of groups of `mix`
+ * files: under shuffle=block the files are permuted, and the pieces of each group; a canonical list has
+ * groups of one file and no permutation. Of a file whose pieces are alike only the last is odd: its
+ * place in the permuted group is found by the inverse, and all between two odd places is one run.
+ * Memory: 12 bytes a file for at most PIECELIST_GROUPS groups, and 8 bytes every 16 files. Numbers of
+ * pieces are asked for forward, each once while they are unknown. One thread at a time.
  */
 #ifndef FW_ORDER_PIECELIST_H
 #define FW_ORDER_PIECELIST_H
@@ -16,25 +17,25 @@
 #include "order/epoch.h"
 #include "order/permute.h"
 
-#define PIECELIST_GROUPS 8 /* kept ready */
-#define PIECELIST_AHEAD 32  /* files that are permuted together */
+#define PIECELIST_GROUPS 8              /* kept ready */
+#define PIECELIST_AHEAD 32              /* files that are permuted together */
 #define PIECELIST_MOST (UINT32_MAX - 1) /* pieces of a file or of a group */
 
 /* One group of files, ready to be looked into. */
 struct piecegroup {
-	uint64_t start;   /* position of its first piece in the list */
-	uint32_t n;       /* pieces */
+	uint64_t start; /* position of its first piece in the list */
+	uint32_t n;     /* pieces */
 	uint32_t files;
-	uint32_t *file;   /* [files] in the list's order */
-	uint32_t *first;  /* [files + 1] pieces of the group before this file */
-	uint32_t *odd;    /* places of the last pieces of its files, ascending; only when uniform */
+	uint32_t *file;  /* [files] in the list's order */
+	uint32_t *first; /* [files + 1] pieces of the group before this file */
+	uint32_t *odd;   /* places of the last pieces of its files, ascending; only when uniform */
 	uint32_t odds;
-	bool uniform;     /* every piece that is not odd has `full` sequences */
+	bool uniform; /* every piece that is not odd has `full` sequences */
 	uint64_t full;
 	struct permutation mixed; /* place -> member; unused in a canonical list */
-	uint64_t used;    /* clock of the last use, 0: empty */
+	uint64_t used;            /* clock of the last use, 0: empty */
 	uint32_t index;
-	uint32_t room;    /* files the arrays have room for */
+	uint32_t room; /* files the arrays have room for */
 };
 
 struct piecelist {
@@ -47,11 +48,11 @@ struct piecelist {
 	uint64_t seed, epoch;
 	struct permutation file_order;
 	uint64_t ahead[PIECELIST_AHEAD]; /* files of the list's order, from ahead_of * PIECELIST_AHEAD on */
-	uint32_t ahead_of;    /* UINT32_MAX: of none */
-	uint32_t known;       /* files, in the list's order, whose pieces have been added up */
-	uint64_t known_at;    /* position behind them */
-	uint64_t *stones;     /* position of every spacing-th file */
-	uint32_t spacing;     /* a multiple of mix */
+	uint32_t ahead_of;               /* UINT32_MAX: of none */
+	uint32_t known;                  /* files, in the list's order, whose pieces have been added up */
+	uint64_t known_at;               /* position behind them */
+	uint64_t *stones;                /* position of every spacing-th file */
+	uint32_t spacing;                /* a multiple of mix */
 	struct piecegroup group[PIECELIST_GROUPS];
 	uint64_t clock;
 };
@@ -65,10 +66,11 @@ struct piecerun {
 int piecelist_init(struct piecelist *l, const struct order_params *p, const struct order_files *of);
 void piecelist_free(struct piecelist *l);
 
-/* The run at position p, step >= 1, at most `most` (>= 1) pieces, all in one group. 0; 1: the list ends before p;
- * -EAGAIN or other -errno of a look-up: *need says of what; -ENOMEM, -ENOTSUP (group of too many pieces): need->file is UINT32_MAX. */
+/* The run at position p, step >= 1, at most `most` (>= 1) pieces, all in one group. 0; 1: the list ends
+ * before p; -EAGAIN or other -errno of a look-up: *need says of what; -ENOMEM, -ENOTSUP (group of too
+ * many pieces): need->file is UINT32_MAX. */
 int piecelist_run(struct piecelist *l, uint64_t p, uint64_t step, uint64_t most, struct piecerun *run,
-		  struct order_need *need);
+                  struct order_need *need);
 /* Position behind the last piece of p's group. Returns as above. */
 int piecelist_group_end(struct piecelist *l, uint64_t p, uint64_t *end, struct order_need *need);
 /* The piece at position p. Returns as above. */

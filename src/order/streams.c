@@ -88,7 +88,7 @@ static int advance(struct streams *s, uint32_t stream, uint64_t end, struct orde
 		s->sequences += t->open.start - before;
 		s->changed |= t->ended || t->open.start != before;
 		if (rc < 0) {
-			*need = (struct order_need){ .file = UINT32_MAX, .piece = ORDER_PIECES };
+			*need = (struct order_need){.file = UINT32_MAX, .piece = ORDER_PIECES};
 			return rc;
 		}
 	}

@@ -1,4 +1,5 @@
-/* Prints what the order costs: a look-up, the first batch, the far end of an epoch, memory. Files are made up. */
+/* Prints what the order costs: a look-up, the first batch, the far end of an epoch, memory. Files are
+ * made up. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,11 +84,11 @@ static bool uniform(void *arg, uint32_t file, uint64_t *full)
 static struct epoch *make(const struct scale *s, const struct order_params *p)
 {
 	const struct order_files files = {
-		.arg = (void *)(uintptr_t)s,
-		.files = s->files,
-		.pieces = pieces,
-		.sequences = sequences,
-		.uniform = uniform,
+	    .arg = (void *)(uintptr_t)s,
+	    .files = s->files,
+	    .pieces = pieces,
+	    .sequences = sequences,
+	    .uniform = uniform,
 	};
 	struct error err;
 	struct epoch *e;
@@ -99,8 +100,10 @@ static struct epoch *make(const struct scale *s, const struct order_params *p)
 	return e;
 }
 
-/* ns a row over `count` batches of all ranks, one after another from the middle of the epoch on, or anywhere. */
-static double look_up(struct epoch *e, const struct order_params *p, uint64_t batches, bool anywhere, unsigned count)
+/* ns a row over `count` batches of all ranks, one after another from the middle of the epoch on, or
+ * anywhere. */
+static double look_up(struct epoch *e, const struct order_params *p, uint64_t batches, bool anywhere,
+                      unsigned count)
 {
 	struct order_place *rows = calloc(p->batch_size, sizeof *rows);
 	uint64_t x = 88172645463325252u, start;
@@ -175,13 +178,16 @@ static void measure_alone(const struct scale *s, const char *name, const struct 
 int main(void)
 {
 	static const struct scale scales[] = {
-		{ "100 files of 1e8", 100, 100000000, false },
-		{ "150 files of 1e11", 150, 100000000000, false },
-		{ "150,000 files of 1e8", 150000, 100000000, false },
-		{ "500 files, row groups", 500, 735000000, true },
+	    {"100 files of 1e8", 100, 100000000, false},
+	    {"150 files of 1e11", 150, 100000000000, false},
+	    {"150,000 files of 1e8", 150000, 100000000, false},
+	    {"500 files, row groups", 500, 735000000, true},
 	};
-	const struct order_params plain = { .seq_len = SEQ_LEN, .world_size = 8, .batch_size = 32,
-					    .block = UINT64_C(1) << 28, .mix_files = 32 };
+	const struct order_params plain = {.seq_len = SEQ_LEN,
+	                                   .world_size = 8,
+	                                   .batch_size = 32,
+	                                   .block = UINT64_C(1) << 28,
+	                                   .mix_files = 32};
 
 	printf("%-22s %-24s %9s %9s %9s %11s %9s\n", "source", "order", "first ms", "end ms", "ns a row",
 	       "us a far one", "KiB");

@@ -82,13 +82,13 @@ static inline void made_free(struct made_files *m)
 		free(m->file[f].known);
 	}
 	free(m->file);
-	*m = (struct made_files){ 0 };
+	*m = (struct made_files){0};
 }
 
 /* Makes a file of so many pieces, all of them without sequences. */
 static inline bool made_file(struct made_file *f, uint32_t pieces, bool uniform)
 {
-	*f = (struct made_file){ .pieces = pieces, .uniform = uniform };
+	*f = (struct made_file){.pieces = pieces, .uniform = uniform};
 	f->sequences = calloc(pieces, sizeof *f->sequences);
 	f->known = calloc(pieces, sizeof *f->known);
 	return f->sequences != NULL && f->known != NULL;
@@ -97,11 +97,11 @@ static inline bool made_file(struct made_file *f, uint32_t pieces, bool uniform)
 static inline struct order_files made_order(struct made_files *m)
 {
 	return (struct order_files){
-		.arg = m,
-		.files = m->files,
-		.pieces = made_pieces,
-		.sequences = made_sequences,
-		.uniform = made_uniform,
+	    .arg = m,
+	    .files = m->files,
+	    .pieces = made_pieces,
+	    .sequences = made_sequences,
+	    .uniform = made_uniform,
 	};
 }
 

@@ -1,8 +1,10 @@
-/* Prints, for each set of parameters on standard input, what an epoch says: every row, where sequences are found, the
- * blocks. order_reference.py makes the sets and knows from order.py what must come; `-s` prints only the SHA-256 of it.
+/* Prints, for each set of parameters on standard input, what an epoch says: every row, where sequences
+ * are found, the blocks. order_reference.py makes the sets and knows from order.py what must come; `-s`
+ * prints only the SHA-256 of it.
  *
- * A line is a set, numbers only: T W B seed epoch shuffle stride tail mix block start max_tokens val cut_file cut_piece
- * hide files {uniform pieces {sequences}} damaged {file piece} finds {file piece sequence}
+ * A line is a set, numbers only: T W B seed epoch shuffle stride tail mix block start max_tokens val
+ * cut_file cut_piece hide files {uniform pieces {sequences}} damaged {file piece} finds {file piece
+ * sequence}
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -139,8 +141,8 @@ static void print_row(struct set *s, struct epoch *e, struct order_place row, st
 }
 
 /* Rows of a batch; those of epoch_batch and of epoch_row must be the same, and be found again. */
-static void print_batch(struct set *s, struct epoch *e, uint32_t rank, uint64_t batch, struct order_place *rows,
-			struct buffer *out)
+static void print_batch(struct set *s, struct epoch *e, uint32_t rank, uint64_t batch,
+                        struct order_place *rows, struct buffer *out)
 {
 	int rc = epoch_batch(e, rank, batch, rows);
 
@@ -152,7 +154,8 @@ static void print_batch(struct set *s, struct epoch *e, uint32_t rank, uint64_t 
 		rc = epoch_row(e, rank, batch, j, &one);
 		if (rc < 0)
 			break;
-		if (one.file != rows[j].file || one.piece != rows[j].piece || one.sequence != rows[j].sequence)
+		if (one.file != rows[j].file || one.piece != rows[j].piece ||
+		    one.sequence != rows[j].sequence)
 			buffer_printf(out, "epoch_row differs from epoch_batch\n");
 		rc = epoch_find(e, one.file, one.piece, one.sequence, &r, &k, &row);
 		if (s->p.tail == TAIL_DROP && (rc < 0 || r != rank || k != batch || row != j))
@@ -170,7 +173,8 @@ static void print_finds(struct set *s, struct epoch *e, struct buffer *out)
 		uint32_t rank, row;
 		uint64_t batch;
 
-		if (epoch_find(e, s->find[i].file, s->find[i].piece, s->find[i].sequence, &rank, &batch, &row) < 0)
+		if (epoch_find(e, s->find[i].file, s->find[i].piece, s->find[i].sequence, &rank, &batch,
+		               &row) < 0)
 			buffer_printf(out, "found nowhere\n");
 		else
 			buffer_printf(out, "found %" PRIu32 " %" PRIu64 " %" PRIu32 "\n", rank, batch, row);
@@ -244,7 +248,7 @@ int main(int argc, char **argv)
 	size_t room = 0;
 
 	while (getline(&line, &room, stdin) > 0) {
-		struct buffer out = { 0 };
+		struct buffer out = {0};
 		struct set s;
 
 		read_set(&s, line);

@@ -1,4 +1,5 @@
-/* The order against the vectors of the reference and the values of torch; what an epoch does while not all is counted. */
+/* The order against the vectors of the reference and the values of torch; what an epoch does while not
+ * all is counted. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -35,19 +36,19 @@ static void test_permute(void)
 	static const struct {
 		uint64_t n, i, y;
 	} big[] = {
-		{ 65536, 1, 26534 },
-		{ 65537, 65536, 2167 },
-		{ 262145, 7, 84400 },
-		{ 1000000000000, 123456789, 708197804419 },
-		{ 7324218750, 7324218749, 5531082965 },
+	    {65536, 1, 26534},
+	    {65537, 65536, 2167},
+	    {262145, 7, 84400},
+	    {1000000000000, 123456789, 708197804419},
+	    {7324218750, 7324218749, 5531082965},
 	};
 
-	is_list(1, (const uint8_t[]){ 0 });
-	is_list(2, (const uint8_t[]){ 0, 1 });
-	is_list(3, (const uint8_t[]){ 0, 1, 2 });
-	is_list(10, (const uint8_t[]){ 0, 8, 9, 1, 2, 5, 4, 3, 6, 7 });
-	is_list(16, (const uint8_t[]){ 14, 8, 9, 1, 12, 5, 4, 3, 10, 15, 6, 11, 13, 2, 0, 7 });
-	is_list(17, (const uint8_t[]){ 5, 13, 15, 7, 12, 1, 0, 14, 6, 9, 10, 2, 4, 8, 3, 11, 16 });
+	is_list(1, (const uint8_t[]){0});
+	is_list(2, (const uint8_t[]){0, 1});
+	is_list(3, (const uint8_t[]){0, 1, 2});
+	is_list(10, (const uint8_t[]){0, 8, 9, 1, 2, 5, 4, 3, 6, 7});
+	is_list(16, (const uint8_t[]){14, 8, 9, 1, 12, 5, 4, 3, 10, 15, 6, 11, 13, 2, 0, 7});
+	is_list(17, (const uint8_t[]){5, 13, 15, 7, 12, 1, 0, 14, 6, 9, 10, 2, 4, 8, 3, 11, 16});
 	for (size_t k = 0; k < sizeof big / sizeof *big; k++) {
 		struct permutation p;
 
@@ -72,7 +73,8 @@ static void test_permute_many(void)
 			in[i] = mix64(i + bits) % n;
 		permute_many(&p, in, out, count);
 		for (unsigned i = 0; i < count; i++)
-			wrong += out[i] != permute(&p, in[i]) || out[i] >= n || unpermute(&p, out[i]) != in[i];
+			wrong +=
+			    out[i] != permute(&p, in[i]) || out[i] >= n || unpermute(&p, out[i]) != in[i];
 		permute_many(&p, in, in, count);
 		CU_ASSERT_EQUAL(wrong, 0);
 		CU_ASSERT_EQUAL(memcmp(in, out, count * sizeof *in), 0);
@@ -104,7 +106,8 @@ static void test_torch_values(void)
 	json_t *one;
 	size_t k;
 
-	json_array_foreach(torch_values("randperm"), k, one) {
+	json_array_foreach(torch_values("randperm"), k, one)
+	{
 		json_t *values = json_object_get(one, "values");
 		uint32_t n = (uint32_t)get(one, "n"), out[100];
 
@@ -122,7 +125,8 @@ static void test_torch_sums(void)
 	json_t *one;
 	size_t k;
 
-	json_array_foreach(torch_values("randperm_sha256_int64_le"), k, one) {
+	json_array_foreach(torch_values("randperm_sha256_int64_le"), k, one)
+	{
 		uint32_t n = (uint32_t)get(one, "n"), *out = calloc(n, sizeof *out);
 		struct hash *h = hash_new();
 		uint8_t digest[HASH_SIZE];
@@ -141,13 +145,13 @@ static void test_torch_sums(void)
 
 /* ---- epochs */
 
-static const struct order_params plain = { .seq_len = 1, .world_size = 1, .batch_size = 1, .mix_files = 32,
-					   .block = UINT64_C(1) << 28 };
+static const struct order_params plain = {
+    .seq_len = 1, .world_size = 1, .batch_size = 1, .mix_files = 32, .block = UINT64_C(1) << 28};
 
 /* `files` files of `pieces` pieces of `each` sequences, the last piece of each with one less; all known. */
 static struct made_files make(uint32_t files, uint32_t pieces, int64_t each, bool uniform)
 {
-	struct made_files m = { .files = files, .file = calloc(files, sizeof *m.file) };
+	struct made_files m = {.files = files, .file = calloc(files, sizeof *m.file)};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(m.file);
 	for (uint32_t f = 0; f < files; f++) {
@@ -175,21 +179,26 @@ static bool same(const struct order_place *a, const struct order_place *b)
 
 static void test_example(void)
 {
-	static const int64_t counts[4][3] = { { 1, 4 }, { 2, 0, 8 }, { 0 }, { 4 } };
-	static const uint32_t pieces[4] = { 2, 3, 1, 1 };
+	static const int64_t counts[4][3] = {{1, 4}, {2, 0, 8}, {0}, {4}};
+	static const uint32_t pieces[4] = {2, 3, 1, 1};
 	static const struct order_place want[4][2][2] = {
-		{ { { .file = 0, .piece = 1, .sequence = 0 }, { .file = 0, .piece = 0, .sequence = 0 } },
-		  { { .file = 0, .piece = 1, .sequence = 3 }, { .file = 0, .piece = 1, .sequence = 1 } } },
-		{ { { .file = 0, .piece = 1, .sequence = 2 }, { .file = 3, .piece = 0, .sequence = 1 } },
-		  { { .file = 3, .piece = 0, .sequence = 3 }, { .file = 3, .piece = 0, .sequence = 2 } } },
-		{ { { .file = 3, .piece = 0, .sequence = 0 }, { .file = 1, .piece = 2, .sequence = 0 } },
-		  { { .file = 1, .piece = 2, .sequence = 2 }, { .file = 1, .piece = 2, .sequence = 1 } } },
-		{ { { .file = 1, .piece = 2, .sequence = 5 }, { .file = 1, .piece = 2, .sequence = 7 } },
-		  { { .file = 1, .piece = 2, .sequence = 4 }, { .file = 1, .piece = 2, .sequence = 3 } } },
+	    {{{.file = 0, .piece = 1, .sequence = 0}, {.file = 0, .piece = 0, .sequence = 0}},
+	     {{.file = 0, .piece = 1, .sequence = 3}, {.file = 0, .piece = 1, .sequence = 1}}},
+	    {{{.file = 0, .piece = 1, .sequence = 2}, {.file = 3, .piece = 0, .sequence = 1}},
+	     {{.file = 3, .piece = 0, .sequence = 3}, {.file = 3, .piece = 0, .sequence = 2}}},
+	    {{{.file = 3, .piece = 0, .sequence = 0}, {.file = 1, .piece = 2, .sequence = 0}},
+	     {{.file = 1, .piece = 2, .sequence = 2}, {.file = 1, .piece = 2, .sequence = 1}}},
+	    {{{.file = 1, .piece = 2, .sequence = 5}, {.file = 1, .piece = 2, .sequence = 7}},
+	     {{.file = 1, .piece = 2, .sequence = 4}, {.file = 1, .piece = 2, .sequence = 3}}},
 	};
-	struct order_params p = { .seq_len = 1024, .world_size = 2, .batch_size = 2, .seed = 7, .epoch = 1,
-				  .mix_files = 2, .block = 4096 };
-	struct made_files m = { .files = 4, .file = calloc(4, sizeof *m.file) };
+	struct order_params p = {.seq_len = 1024,
+	                         .world_size = 2,
+	                         .batch_size = 2,
+	                         .seed = 7,
+	                         .epoch = 1,
+	                         .mix_files = 2,
+	                         .block = 4096};
+	struct made_files m = {.files = 4, .file = calloc(4, sizeof *m.file)};
 	struct order_need need;
 	struct epoch *e;
 
@@ -219,7 +228,8 @@ static void test_torch_sampler(void)
 	json_t *one;
 	size_t k;
 
-	json_array_foreach(torch_values("distributed_sampler"), k, one) {
+	json_array_foreach(torch_values("distributed_sampler"), k, one)
+	{
 		json_t *indices = json_object_get(one, "indices");
 		struct order_params p = plain;
 		struct made_files m = make(1, 1, (int64_t)get(one, "n") + 1, false);
@@ -239,10 +249,10 @@ static void test_torch_sampler(void)
 
 			CU_ASSERT_EQUAL(epoch_batches(e, &final), json_array_size(mine));
 			for (size_t i = 0; i < json_array_size(mine); i++) {
-				struct order_place row = { 0 };
+				struct order_place row = {0};
 
 				CU_ASSERT_EQUAL(epoch_row(e, r, i, 0, &row), 0);
-				CU_ASSERT_EQUAL(row.sequence, json_integer_value(json_array_get(mine, i)));
+				CU_ASSERT_EQUAL(row.sequence, (uint64_t)json_integer_value(json_array_get(mine, i)));
 			}
 		}
 		epoch_free(e);
@@ -250,7 +260,8 @@ static void test_torch_sampler(void)
 	}
 }
 
-/* Counts that come one at a time cost a bounded number of look-ups each, and no piece is needed before its turn. */
+/* Counts that come one at a time cost a bounded number of look-ups each, and no piece is needed before
+ * its turn. */
 static void test_counting_is_linear(void)
 {
 	struct made_files m = make(300, 40, 9, false);
@@ -268,7 +279,8 @@ static void test_counting_is_linear(void)
 	while ((rc = epoch_cover(e, 1, &need)) == -EAGAIN && made_reveal(&m, &need))
 		told++;
 	CU_ASSERT_EQUAL(rc, 0);
-	CU_ASSERT_EQUAL(told, 301); /* the group's numbers of pieces, and one piece that fills the first block */
+	CU_ASSERT_EQUAL(told,
+	                301); /* the group's numbers of pieces, and one piece that fills the first block */
 	while ((rc = epoch_cover(e, UINT64_MAX, &need)) == -EAGAIN && made_reveal(&m, &need))
 		told++;
 	CU_ASSERT_EQUAL(rc, 1);
@@ -306,12 +318,13 @@ static void test_max_tokens_stops_counting(void)
 	made_free(&m);
 }
 
-/* Batches whose rows all lie before the block of a piece that can not be counted stay, and go on once it can. */
+/* Batches whose rows all lie before the block of a piece that can not be counted stay, and go on once it
+ * can. */
 static void damaged_piece(enum stride stride)
 {
 	struct made_files good = make(6, 10, 8, false), bad = make(6, 10, 8, false);
 	struct order_params p = plain;
-	struct order_need need = { 0 };
+	struct order_need need = {0};
 	struct epoch *all, *some;
 	uint64_t known, whole, block = 0;
 	struct order_place mine, theirs;
@@ -387,7 +400,7 @@ static void test_damaged_file(void)
 	struct made_files m = make(8, 3, 4, false);
 	struct order_files of = made_order(&m);
 	struct order_params p = plain;
-	struct order_need need = { 0 };
+	struct order_need need = {0};
 	struct epoch *e;
 	bool final;
 
@@ -422,13 +435,15 @@ static void test_checkpoints_double(void)
 	for (uint64_t c = 0; c < files * pieces; c += 77) {
 		uint32_t file, piece, rank, row;
 		uint64_t at = c * 3 - c / pieces, batch;
-		struct order_place place = { 0 };
+		struct order_place place = {0};
 
 		wrong += epoch_row(e, 0, at, 0, &place) != 0 || place.block != c || place.at != 0 ||
-			 place.file != c / pieces || place.piece != c % pieces || place.sequence != 0;
-		wrong += epoch_block_pieces(e, 0, c) != 1 || epoch_block_piece(e, 0, c, 0, &file, &piece) != 0 ||
-			 file != place.file || piece != place.piece;
-		wrong += epoch_find(e, place.file, place.piece, 1, &rank, &batch, &row) != 0 || batch != at + 1;
+		         place.file != c / pieces || place.piece != c % pieces || place.sequence != 0;
+		wrong += epoch_block_pieces(e, 0, c) != 1 ||
+		         epoch_block_piece(e, 0, c, 0, &file, &piece) != 0 || file != place.file ||
+		         piece != place.piece;
+		wrong +=
+		    epoch_find(e, place.file, place.piece, 1, &rank, &batch, &row) != 0 || batch != at + 1;
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	epoch_free(e);
@@ -452,8 +467,9 @@ static void all_once(const struct order_params *p, struct made_files *m, uint64_
 				uint32_t rank, row;
 				uint64_t batch;
 
-				wrong += epoch_find(e, rows[j].file, rows[j].piece, rows[j].sequence, &rank, &batch,
-						    &row) != 0 || rank != r || batch != k || row != j;
+				wrong += epoch_find(e, rows[j].file, rows[j].piece, rows[j].sequence, &rank,
+				                    &batch, &row) != 0 ||
+				         rank != r || batch != k || row != j;
 			}
 		}
 	}
@@ -520,11 +536,15 @@ static bool huge_uniform(void *arg, uint32_t file, uint64_t *full)
 
 static void test_huge(void)
 {
-	const struct order_files of = { .files = 150, .pieces = huge_pieces, .sequences = huge_sequences,
-					.uniform = huge_uniform };
+	const struct order_files of = {
+	    .files = 150, .pieces = huge_pieces, .sequences = huge_sequences, .uniform = huge_uniform};
 	const uint64_t sequences = 150 * UINT64_C(97656249), batches = sequences / 256;
-	struct order_params p = { .seq_len = 1024, .world_size = 8, .batch_size = 32, .seed = 1, .mix_files = 32,
-				  .block = UINT64_C(1) << 28 };
+	struct order_params p = {.seq_len = 1024,
+	                         .world_size = 8,
+	                         .batch_size = 32,
+	                         .seed = 1,
+	                         .mix_files = 32,
+	                         .block = UINT64_C(1) << 28};
 
 	for (unsigned how = 0; how < 4; how++) {
 		struct order_place rows[32];
@@ -547,8 +567,9 @@ static void test_huge(void)
 				uint64_t batch;
 
 				wrong += rows[j].sequence >= 1024 || rows[j].piece >= 95368 ||
-					 epoch_find(e, rows[j].file, rows[j].piece, rows[j].sequence, &rank, &batch,
-						    &row) != 0 || rank != 5 || batch != k || row != j;
+				         epoch_find(e, rows[j].file, rows[j].piece, rows[j].sequence, &rank,
+				                    &batch, &row) != 0 ||
+				         rank != 5 || batch != k || row != j;
 			}
 		}
 		CU_ASSERT_EQUAL(wrong, 0);
@@ -631,25 +652,26 @@ static void test_empty(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{ "keys are the reference's", test_key },
-		{ "permutations and their inverses are the reference's", test_permute },
-		{ "many positions at once are permuted like one", test_permute_many },
-		{ "randperm gives torch's values", test_torch_values },
-		{ "randperm gives torch's values up to ten million", test_torch_sums },
-		{ "the reference's example, row by row", test_example },
-		{ "shuffle=torch is DistributedSampler, drop and pad", test_torch_sampler },
-		{ "counting one number at a time is linear and asks for no more than is needed", test_counting_is_linear },
-		{ "max_tokens ends counting", test_max_tokens_stops_counting },
-		{ "a piece that can not be counted ends the batches before its block", test_damaged_piece },
-		{ "under stride=piece it ends those of its own stream", test_damaged_piece_by_rank },
-		{ "a file whose pieces can not be known ends the batches before it", test_damaged_file },
-		{ "more blocks than checkpoints", test_checkpoints_double },
-		{ "65,536 ranks, every sequence once", test_many_ranks },
-		{ "one large block, every sequence once", test_one_block },
-		{ "fifteen trillion tokens, and back", test_huge },
-		{ "what is refused", test_refused },
-		{ "nothing to show is final", test_empty },
-		CU_TEST_INFO_NULL,
+	    {"keys are the reference's", test_key},
+	    {"permutations and their inverses are the reference's", test_permute},
+	    {"many positions at once are permuted like one", test_permute_many},
+	    {"randperm gives torch's values", test_torch_values},
+	    {"randperm gives torch's values up to ten million", test_torch_sums},
+	    {"the reference's example, row by row", test_example},
+	    {"shuffle=torch is DistributedSampler, drop and pad", test_torch_sampler},
+	    {"counting one number at a time is linear and asks for no more than is needed",
+	     test_counting_is_linear},
+	    {"max_tokens ends counting", test_max_tokens_stops_counting},
+	    {"a piece that can not be counted ends the batches before its block", test_damaged_piece},
+	    {"under stride=piece it ends those of its own stream", test_damaged_piece_by_rank},
+	    {"a file whose pieces can not be known ends the batches before it", test_damaged_file},
+	    {"more blocks than checkpoints", test_checkpoints_double},
+	    {"65,536 ranks, every sequence once", test_many_ranks},
+	    {"one large block, every sequence once", test_one_block},
+	    {"fifteen trillion tokens, and back", test_huge},
+	    {"what is refused", test_refused},
+	    {"nothing to show is final", test_empty},
+	    CU_TEST_INFO_NULL,
 	};
 	return unit_main("order", tests);
 }
