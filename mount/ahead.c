@@ -8,9 +8,9 @@
 
 #include "base/checked.h"
 
-#define STEP 16384          /* bytes that are gathered between two looks for a request */
-#define LARGE (256u << 10)  /* bytes of a read from which on the thread gathers */
-#define PART (64u << 10)    /* bytes of a large read that thread and loop take in turn */
+#define STEP 16384         /* bytes that are gathered between two looks for a request */
+#define LARGE (256u << 10) /* bytes of a read from which on the thread gathers */
+#define PART (64u << 10)   /* bytes of a large read that thread and loop take in turn */
 #define PARTS_MOST 64
 
 enum work { WORK_NONE, WORK_STEP, WORK_QUEUED, WORK_RUNNING, WORK_GATHERED };
@@ -20,14 +20,15 @@ struct reader {
 	size_t n;            /* bytes it will ask for */
 	unsigned streak;     /* how often that was right */
 	uint64_t used;
-	bool ended;          /* the file has no more than `have` */
+	bool ended; /* the file has no more than `have` */
 	size_t have, room;
 	uint8_t *buf;
-	uint8_t *other;      /* of large reads: what is being handed to the kernel */
+	uint8_t *other; /* of large reads: what is being handed to the kernel */
 	size_t other_room;
-	atomic_uint taken;   /* parts of a large read that somebody has begun */
+	atomic_uint taken;        /* parts of a large read that somebody has begun */
 	int64_t part[PARTS_MOST]; /* bytes of each, or -errno */
-	_Atomic enum work work; /* changed under the lock from WORK_QUEUED on; while it is WORK_RUNNING the reader is the thread's */
+	_Atomic enum work work;   /* changed under the lock from WORK_QUEUED on; while it is WORK_RUNNING the
+	                             reader is the thread's */
 };
 
 struct ahead {

@@ -16,7 +16,7 @@
 #include "format/parquet.h"
 
 #define MOST_TOKENS (UINT32_MAX - 2) /* of a piece: what the manifest can hold */
-#define RETRY_S 10                   /* between attempts of the background at what failed for a passing reason */
+#define RETRY_S 10 /* between attempts of the background at what failed for a passing reason */
 
 enum { DONE = 1 }; /* beside 0 (something was counted), -EAGAIN (being fetched) and other -errno */
 
@@ -53,7 +53,7 @@ static int count_file(struct dataset *d, uint32_t file, struct error *err)
 		if (r != 0)
 			return r;
 		pieces = max_u64(1, ceil_div(parquet_row_groups(t->parquet),
-					     max_u64(1, ceil_div(d->options.seq_len, 16384))));
+		                             max_u64(1, ceil_div(d->options.seq_len, 16384))));
 		textfiles_put(d->textfiles, t, false);
 		break;
 	case KIND_JSONL:
@@ -101,12 +101,14 @@ static int count_column(struct dataset *d, uint32_t file, uint32_t piece, struct
 	};
 	uint64_t groups = max_u64(1, ceil_div(d->options.seq_len, 16384)), first = piece * groups;
 	if (t->token_count < 0)
-		r = fail(err, EBADMSG, "%s: has no column token_count, as the first file has: use counts=exact", sum.name);
+		r = fail(err, EBADMSG,
+		         "%s: has no column token_count, as the first file has: use counts=exact", sum.name);
 	for (uint64_t g = first; r == 0 && g < first + groups && g < parquet_row_groups(t->parquet); g++)
 		r = parquet_ints(t->parquet, (uint32_t)g, t->token_count, add_count, &sum, err);
 	textfiles_put(d->textfiles, t, r != 0);
 	if (r == 0 && sum.tokens > MOST_TOKENS)
-		r = fail(err, ENOTSUP, "%s: piece %" PRIu32 " has %" PRIu64 " tokens", sum.name, piece, sum.tokens);
+		r = fail(err, ENOTSUP, "%s: piece %" PRIu32 " has %" PRIu64 " tokens", sum.name, piece,
+		         sum.tokens);
 	if (r == 0)
 		manifest_set_count(d->manifest, file, piece, (uint32_t)sum.tokens, (uint32_t)sum.documents);
 	return r;
@@ -135,8 +137,9 @@ static int count_need(struct dataset *d, const struct order_need *need, bool rea
 	int r;
 	if (manifest_is_tokens(f->kind)) {
 		r = manifest_tokenfile(d->manifest, need->file, &t, err);
-		return r == 0 || manifest_tokenfile_now(d->manifest, need->file, &t) != -EAGAIN ?
-			0 : give_up(d, need->file, ORDER_PIECES, r, err);
+		return r == 0 || manifest_tokenfile_now(d->manifest, need->file, &t) != -EAGAIN
+		               ? 0
+		               : give_up(d, need->file, ORDER_PIECES, r, err);
 	}
 	if (need->piece == ORDER_PIECES || manifest_pieces(d->manifest, need->file) == -EAGAIN) {
 		r = count_file(d, need->file, err);
@@ -163,7 +166,7 @@ static int count_need(struct dataset *d, const struct order_need *need, bool rea
 }
 
 int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents,
-		  struct error *err)
+                  struct error *err)
 {
 	struct dataset *d = arg;
 	const char *name = manifest_file(d->manifest, file)->where;
@@ -172,7 +175,8 @@ int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t
 	if (d->token_files)
 		return 0;
 	if (tokens > MOST_TOKENS)
-		return fail(err, ENOTSUP, "%s: piece %" PRIu32 " has %" PRIu64 " tokens", name, piece, tokens);
+		return fail(err, ENOTSUP, "%s: piece %" PRIu32 " has %" PRIu64 " tokens", name, piece,
+		            tokens);
 	int64_t n = manifest_tokens(d->manifest, file, piece);
 	if (n == -EAGAIN && !d->by_column)
 		manifest_set_count(d->manifest, file, piece, (uint32_t)tokens, (uint32_t)documents);
@@ -180,10 +184,13 @@ int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t
 		return 0;
 	uint64_t off = (uint64_t)n > tokens ? (uint64_t)n - tokens : tokens - (uint64_t)n;
 	if (off * 1000 > (uint64_t)n)
-		return fail(err, EBADMSG, "%s: piece %" PRIu32 " has %" PRIu64 " tokens, its token_count column says %" PRId64
-			    ": use counts=exact", name, piece, tokens, n);
-	log_warning("%s: piece %" PRIu32 " has %" PRIu64 " tokens, its token_count column says %" PRId64 ": it is %s",
-		    name, piece, tokens, n, tokens > (uint64_t)n ? "cut" : "filled");
+		return fail(err, EBADMSG,
+		            "%s: piece %" PRIu32 " has %" PRIu64
+		            " tokens, its token_count column says %" PRId64 ": use counts=exact",
+		            name, piece, tokens, n);
+	log_warning("%s: piece %" PRIu32 " has %" PRIu64 " tokens, its token_count column says %" PRId64
+	            ": it is %s",
+	            name, piece, tokens, n, tokens > (uint64_t)n ? "cut" : "filled");
 	atomic_fetch_add(tokens > (uint64_t)n ? &d->cut : &d->filled, 1);
 	return 0;
 }
@@ -194,7 +201,8 @@ int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t
 static int find_cut(struct dataset *d, struct error *err)
 {
 	uint32_t files = manifest_files(d->manifest);
-	uint64_t want = d->options.val_tokens, full = manifest_piece_sequences(d->manifest) * d->options.seq_len + 1;
+	uint64_t want = d->options.val_tokens,
+	         full = manifest_piece_sequences(d->manifest) * d->options.seq_len + 1;
 	while (d->cut_tokens < want && d->cut_file < files) {
 		struct order_need need = { d->cut_file, d->cut_piece };
 		int64_t pieces = manifest_pieces(d->manifest, d->cut_file);
@@ -209,7 +217,8 @@ static int find_cut(struct dataset *d, struct error *err)
 		}
 		uint64_t same;
 		if (manifest_uniform(d->manifest, d->cut_file, &same) && d->cut_piece + 1 < pieces) {
-			uint64_t steps = min_u64((uint64_t)pieces - 1 - d->cut_piece, ceil_div(want - d->cut_tokens, full));
+			uint64_t steps = min_u64((uint64_t)pieces - 1 - d->cut_piece,
+			                         ceil_div(want - d->cut_tokens, full));
 			d->cut_piece += (uint32_t)steps;
 			d->cut_tokens += steps * full;
 			continue;
@@ -229,8 +238,9 @@ static int find_cut(struct dataset *d, struct error *err)
 		d->cut_piece = 0;
 	}
 	if (want > 0 && d->cut_file == files)
-		return fail(err, EINVAL, "val_tokens=%" PRIu64 " holds out everything: the source has %" PRIu64 " tokens",
-			    want, d->cut_tokens);
+		return fail(err, EINVAL,
+		            "val_tokens=%" PRIu64 " holds out everything: the source has %" PRIu64 " tokens",
+		            want, d->cut_tokens);
 	int r = views_new(d->manifest, &d->options, d->cut_file, d->cut_piece, &d->views, err);
 	if (r != 0)
 		return r;
@@ -240,9 +250,10 @@ static int find_cut(struct dataset *d, struct error *err)
 
 /* ---- covering ---- */
 
-/* Counts one step towards `batches` of a view. 0: go on; DONE: covered, or there are no more; -EAGAIN; other -errno: `stopped` says that it will stay so. */
-static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batches, bool reader, bool *stopped,
-		      struct error *err)
+/* Counts one step towards `batches` of a view. 0: go on; DONE: covered, or there are no more; -EAGAIN; other
+ * -errno: `stopped` says that it will stay so. */
+static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batches, bool reader,
+                      bool *stopped, struct error *err)
 {
 	struct view *view;
 	struct order_need need = { UINT32_MAX, 0 };
@@ -262,7 +273,9 @@ static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batc
 		if (need.file != UINT32_MAX)
 			manifest_cause(d->manifest, need.file, need.piece, err);
 		else
-			fail(err, -r, r == -ENOTSUP ? "shuffle=torch takes at most 214748363 sequences" : "out of memory");
+			fail(err, -r,
+			     r == -ENOTSUP ? "shuffle=torch takes at most 214748363 sequences"
+			                   : "out of memory");
 	}
 	views_put(d->views, view);
 	return r;
@@ -284,7 +297,8 @@ static int count_all_step(struct dataset *d, uint32_t *at, bool reader, struct e
 		struct order_need need = { *at, ORDER_PIECES };
 		if (pieces == -EAGAIN)
 			return count_need(d, &need, reader, err);
-		if (manifest_is_tokens(manifest_file(d->manifest, *at)->kind) || manifest_file_tokens(d->manifest, *at) >= 0)
+		if (manifest_is_tokens(manifest_file(d->manifest, *at)->kind) ||
+		    manifest_file_tokens(d->manifest, *at) >= 0)
 			continue;
 		for (uint32_t p = 0; p < pieces; p++)
 			if (manifest_tokens(d->manifest, *at, p) == -EAGAIN) {
@@ -330,8 +344,9 @@ static struct hash *fingerprint_begin(struct dataset *d)
 	hash_add_text(h, o->pattern == NULL ? "" : o->pattern);
 	hash_add_text(h, o->column == NULL ? "" : o->column);
 	const uint64_t numbers[] = {
-		(uint64_t)o->bos, (uint64_t)o->eos, d->by_column, o->seq_len, o->batch_size, o->world_size, o->seed, o->epoch,
-		o->shuffle, o->stride, o->tail, o->on_error, o->block, o->mix_files, o->start, o->max_tokens, o->val_tokens,
+		(uint64_t)o->bos, (uint64_t)o->eos, d->by_column, o->seq_len,    o->batch_size, o->world_size,
+		o->seed,          o->epoch,         o->shuffle,   o->stride,     o->tail,       o->on_error,
+		o->block,         o->mix_files,     o->start,     o->max_tokens, o->val_tokens,
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		hash_add_u64(h, numbers[i]);
@@ -345,9 +360,9 @@ enum stage { STAGE_CUT, STAGE_FIRST, STAGE_EPOCH, STAGE_VAL, STAGE_ALL, STAGE_PI
 struct counter {
 	struct dataset *d;
 	enum stage stage;
-	uint32_t at;           /* file of STAGE_ALL and STAGE_PINS */
+	uint32_t at; /* file of STAGE_ALL and STAGE_PINS */
 	struct hash *fingerprint;
-	int64_t not_before_ns; /* of the stage, after a passing failure */
+	int64_t not_before_ns;       /* of the stage, after a passing failure */
 	int64_t asked_not_before_ns; /* of the requests */
 };
 
@@ -455,7 +470,8 @@ static bool same_object(const struct dataset_object *a, const struct dataset_obj
 	       a->number == b->number;
 }
 
-/* Takes a request out of the list, if it is still in it: it may have been cancelled, and its memory be another request by now. */
+/* Takes a request out of the list, if it is still in it: it may have been cancelled, and its memory be
+ * another request by now. */
 static bool take(struct dataset *d, struct dataset_request *r, const struct dataset_object *o)
 {
 	bool found = false;
@@ -489,9 +505,9 @@ static bool requests_step(struct counter *c, struct error *err)
 	pthread_mutex_unlock(&d->lock);
 	for (size_t i = 0; i < n; i++) {
 		bool stopped = false;
-		int r = asks[i].o.kind == OBJECT_SHARD ?
-			count_all_step(d, &(uint32_t){ 0 }, true, err) :
-			cover_step(d, asks[i].o.val, asks[i].o.epoch, asks[i].batches, true, &stopped, err);
+		int r = asks[i].o.kind == OBJECT_SHARD ? count_all_step(d, &(uint32_t){ 0 }, true, err)
+		                                       : cover_step(d, asks[i].o.val, asks[i].o.epoch,
+		                                                    asks[i].batches, true, &stopped, err);
 		if (r == 0)
 			more = true;
 		if (r < 0 && r != -EAGAIN && !stopped && err->again) {

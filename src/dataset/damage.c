@@ -6,7 +6,8 @@
 
 struct damage {
 	pthread_mutex_t lock;
-	/* Open addressing; an entry is file << 32 | piece, plus 1, in the low 63 bits, and the verdict in the top one. */
+	/* Open addressing; an entry is file << 32 | piece, plus 1, in the low 63 bits, and the verdict in the
+	 * top one. */
 	uint64_t *table;
 	size_t room, n;
 };

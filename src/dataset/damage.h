@@ -1,6 +1,8 @@
-/* damage: which pieces of token files were looked through whole, and which of them have an id outside the vocabulary.
+/* damage: which pieces of token files were looked through whole, and which of them have an id outside the
+ * vocabulary.
  *
- * For on_error=skip, where such an id damages its piece. Bounded: DAMAGE_KEPT pieces, then it forgets and looks again. Any thread.
+ * For on_error=skip, where such an id damages its piece. Bounded: DAMAGE_KEPT pieces, then it forgets and
+ * looks again. Any thread.
  */
 #ifndef FW_DATASET_DAMAGE_H
 #define FW_DATASET_DAMAGE_H
@@ -12,7 +14,7 @@
 
 struct damage;
 
-struct damage *damage_new(void); /* NULL: out of memory */
+struct damage *damage_new(void);    /* NULL: out of memory */
 void damage_free(struct damage *d); /* NULL-safe */
 /* False when the piece was not looked through; else *bad tells. */
 bool damage_known(struct damage *d, uint32_t file, uint32_t piece, bool *bad);

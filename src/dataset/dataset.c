@@ -75,8 +75,8 @@ static int resolve(struct dataset *d, struct error *err)
 		o->eos = ID_NONE;
 	if (o->bos >= (int64_t)d->tokenizer.vocab || o->eos >= (int64_t)d->tokenizer.vocab)
 		return fail(err, EINVAL, "%s=%" PRId64 ": the vocabulary has the ids 0 ... %" PRIu32,
-			    o->bos >= (int64_t)d->tokenizer.vocab ? "bos" : "eos",
-			    o->bos >= (int64_t)d->tokenizer.vocab ? o->bos : o->eos, d->tokenizer.vocab - 1);
+		            o->bos >= (int64_t)d->tokenizer.vocab ? "bos" : "eos",
+		            o->bos >= (int64_t)d->tokenizer.vocab ? o->bos : o->eos, d->tokenizer.vocab - 1);
 	if (o->threads == 0) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 		o->threads = cpus > 8 ? (unsigned)cpus / 4 : 2;
@@ -85,7 +85,9 @@ static int resolve(struct dataset *d, struct error *err)
 		return fail(err, ENOTSUP, "index=%s: an exported index cannot be read yet", o->index);
 	for (size_t i = 0; i < o->sources; i++)
 		if (strncmp(o->source[i], "hf://", 5) == 0 || strncmp(o->source[i], "s3://", 5) == 0)
-			return fail(err, ENOTSUP, "%s: the Hub and S3 cannot be read yet: give paths or http(s) URLs", o->source[i]);
+			return fail(err, ENOTSUP,
+			            "%s: the Hub and S3 cannot be read yet: give paths or http(s) URLs",
+			            o->source[i]);
 	if (o->name != NULL)
 		return fail(err, ENOTSUP, "name=%s: configurations of the Hub cannot be chosen yet", o->name);
 	return 0;
@@ -129,7 +131,9 @@ static int open_store(struct dataset *d, struct error *err)
 	if (o->cache == NULL && (o->cache = default_cache()) == NULL)
 		return fail(err, ENOMEM, "out of memory");
 	make_folders(o->cache);
-	struct cache_options co = { .dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d };
+	struct cache_options co = {
+		.dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d
+	};
 	if ((!d->token_files || d->remote) && cache_open(&co, &d->cache, &cause) != 0)
 		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
 	if (index_open(o->cache, 0, &d->index, &cause) != 0)
@@ -148,7 +152,8 @@ static int list_files(struct dataset *d, struct listing *l, struct error *err)
 	for (size_t i = 0; i < l->n; i++) {
 		if (manifest_is_tokens(l->files[i].kind) != d->token_files)
 			return fail(err, EINVAL, "%s is text and %s is tokens: a source is of one kind",
-				    l->files[d->token_files ? i : 0].where, l->files[d->token_files ? 0 : i].where);
+			            l->files[d->token_files ? i : 0].where,
+			            l->files[d->token_files ? 0 : i].where);
 		d->remote |= l->files[i].remote;
 	}
 	if (l->n > INT32_MAX)
@@ -156,9 +161,10 @@ static int list_files(struct dataset *d, struct listing *l, struct error *err)
 	return 0;
 }
 
-/* The tokens of a piece of a token file on a server: pieces_options.tokens. The last piece has the file's tail as well. */
-static int token_range(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first, uint64_t *n,
-		       struct error *err)
+/* The tokens of a piece of a token file on a server: pieces_options.tokens. The last piece has the file's
+ * tail as well. */
+static int token_range(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first,
+                       uint64_t *n, struct error *err)
 {
 	struct dataset *d = arg;
 	int r = manifest_tokenfile(d->manifest, file, t, err);
@@ -226,7 +232,8 @@ static int choose_counts(struct dataset *d, struct error *err)
 	bool column = false;
 	const struct listed_file *first = manifest_file(d->manifest, 0);
 	bool parquet = first->kind == KIND_PARQUET;
-	if (parquet && o->counts != COUNTS_EXACT && (o->counts == COUNTS_COLUMN || strcmp(o->tokenizer, "gpt2") == 0)) {
+	if (parquet && o->counts != COUNTS_EXACT &&
+	    (o->counts == COUNTS_COLUMN || strcmp(o->tokenizer, "gpt2") == 0)) {
 		struct error cause;
 		int r = textfiles_get(d->textfiles, 0, &t, &cause);
 		if (r == 0) {
@@ -247,12 +254,15 @@ static int choose_counts(struct dataset *d, struct error *err)
 	if (o->list == LIST_AUTO)
 		o->list = d->background ? LIST_ALL : LIST_COUNTED;
 	if (o->stride == STRIDE_PIECE && !d->token_files && !column)
-		return fail(err, EINVAL, "stride=piece needs counts that cost no tokenising: token files or a token_count column; "
-			    "count ahead with `fineweb index`");
+		return fail(err, EINVAL,
+		            "stride=piece needs counts that cost no tokenising: token files or a token_count "
+		            "column; "
+		            "count ahead with `fineweb index`");
 	return 0;
 }
 
-/* Whether two blocks of a stream fit into the cache, or the source if that is smaller: its text has at most a token a byte. */
+/* Whether two blocks of a stream fit into the cache, or the source if that is smaller: its text has at most a
+ * token a byte. */
 static int check_cache(struct dataset *d, struct error *err)
 {
 	const struct options *o = &d->options;
@@ -268,10 +278,14 @@ static int check_cache(struct dataset *d, struct error *err)
 	if (o->cache_size >= need)
 		return 0;
 	if (o->shuffle == SHUFFLE_BLOCK || o->shuffle == SHUFFLE_NONE)
-		return fail(err, EINVAL, "cache_size=%" PRIu64 " cannot hold two blocks: give %" PRIu64 " bytes, or a smaller `block`",
-			    o->cache_size, need);
-	log_warning("cache_size=%" PRIu64 " cannot hold the source: shuffle=%s reads it again and again; `fineweb prepare` it first",
-		    o->cache_size, o->shuffle == SHUFFLE_FULL ? "full" : "torch");
+		return fail(err, EINVAL,
+		            "cache_size=%" PRIu64 " cannot hold two blocks: give %" PRIu64
+		            " bytes, or a smaller `block`",
+		            o->cache_size, need);
+	log_warning(
+	        "cache_size=%" PRIu64
+	        " cannot hold the source: shuffle=%s reads it again and again; `fineweb prepare` it first",
+	        o->cache_size, o->shuffle == SHUFFLE_FULL ? "full" : "torch");
 	return 0;
 }
 
@@ -327,12 +341,15 @@ static int no_batch(struct dataset *d, struct error *err)
 	struct manifest_sums s;
 	manifest_sum(d->manifest, d->cut_file, d->cut_piece, false, &s);
 	if (o->stride == STRIDE_PIECE && s.pieces < o->world_size)
-		return fail(err, EINVAL, "no batch: %" PRIu64 " pieces for world_size=%" PRIu32 " under stride=piece", s.pieces,
-			    o->world_size);
-	return fail(err, EINVAL, "no batch: the source has %" PRIu64 " sequences of seq_len=%" PRIu32 "%s; one batch of world_size=%"
-		    PRIu32 " times batch_size=%" PRIu32 " needs %" PRIu64 " from start=%" PRIu64 " on", s.sequences, o->seq_len,
-		    o->max_tokens > 0 ? " (max_tokens keeps fewer)" : "", o->world_size, o->batch_size,
-		    (uint64_t)o->world_size * o->batch_size, o->start);
+		return fail(err, EINVAL,
+		            "no batch: %" PRIu64 " pieces for world_size=%" PRIu32 " under stride=piece",
+		            s.pieces, o->world_size);
+	return fail(err, EINVAL,
+	            "no batch: the source has %" PRIu64 " sequences of seq_len=%" PRIu32
+	            "%s; one batch of world_size=%" PRIu32 " times batch_size=%" PRIu32 " needs %" PRIu64
+	            " from start=%" PRIu64 " on",
+	            s.sequences, o->seq_len, o->max_tokens > 0 ? " (max_tokens keeps fewer)" : "",
+	            o->world_size, o->batch_size, (uint64_t)o->world_size * o->batch_size, o->start);
 }
 
 /* Waits until one global batch is counted; then for the rest, but not for long. */
@@ -361,23 +378,28 @@ static int wait_ready(struct dataset *d, struct error *err)
 		return -failure.code;
 	}
 	if (!block0 && known == 0)
-		return fail(err, ETIMEDOUT, "not one batch was counted in ready_timeout=%u s%s%s: run `fineweb index %s` first",
-			    d->options.ready_timeout, passing.code != 0 ? ": " : "", passing.text, d->options.source[0]);
+		return fail(
+		        err, ETIMEDOUT,
+		        "not one batch was counted in ready_timeout=%u s%s%s: run `fineweb index %s` first",
+		        d->options.ready_timeout, passing.code != 0 ? ": " : "", passing.text,
+		        d->options.source[0]);
 	const char *want = d->options.fingerprint;
 	int64_t listen = began + LISTEN_NS < until && want[0] == 0 ? began + LISTEN_NS : until;
 	pthread_mutex_lock(&d->lock);
-	while ((want[0] != 0 ? !d->fingerprinted : d->background && !d->background_counted) && d->failure.code == 0 &&
-	       !stopped(d) && dataset_clock() < listen)
+	while ((want[0] != 0 ? !d->fingerprinted : d->background && !d->background_counted) &&
+	       d->failure.code == 0 && !stopped(d) && dataset_clock() < listen)
 		wait_counted(d);
 	bool printed = d->fingerprinted;
 	failure = d->failure;
 	pthread_mutex_unlock(&d->lock);
 	if (want[0] != 0 && !printed)
-		r = fail(err, ETIMEDOUT, "the fingerprint was not made in ready_timeout=%u s%s%s", d->options.ready_timeout,
-			 failure.code != 0 ? ": " : "", failure.code != 0 ? failure.text : "");
+		r = fail(err, ETIMEDOUT, "the fingerprint was not made in ready_timeout=%u s%s%s",
+		         d->options.ready_timeout, failure.code != 0 ? ": " : "",
+		         failure.code != 0 ? failure.text : "");
 	else if (want[0] != 0 && strncmp(want, d->fingerprint, strlen(want)) != 0)
-		r = fail(err, ESTALE, "the fingerprint is %s, fingerprint=%s is asked for: source or options differ",
-			 d->fingerprint, want);
+		r = fail(err, ESTALE,
+		         "the fingerprint is %s, fingerprint=%s is asked for: source or options differ",
+		         d->fingerprint, want);
 	return r;
 }
 
@@ -394,7 +416,7 @@ static int start(struct dataset *d, struct error *err)
 }
 
 int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
-		 struct error *err)
+                 struct error *err)
 {
 	struct error local;
 	struct listing files = { 0 };
@@ -570,7 +592,8 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	}
 }
 
-void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *known, bool *final, int *stop_code)
+void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *known, bool *final,
+                         int *stop_code)
 {
 	struct view *view;
 	*known = 0;
@@ -607,8 +630,8 @@ int dataset_size_now(struct dataset *d, const struct dataset_object *o, uint64_t
 int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n)
 {
 	struct error err;
-	int r = o->kind == OBJECT_SHARD ? shards_read(d, o->number, off, buf, n, false, &err) :
-		rows_read(d, o, off, buf, n, false, NULL, &err);
+	int r = o->kind == OBJECT_SHARD ? shards_read(d, o->number, off, buf, n, false, &err)
+	                                : rows_read(d, o, off, buf, n, false, NULL, &err);
 	atomic_fetch_add_explicit(&d->reads, 1, memory_order_relaxed);
 	if (r == 0)
 		atomic_fetch_add_explicit(&d->bytes_read, n, memory_order_relaxed);

@@ -85,7 +85,8 @@ void handles_free(struct handles *h)
 	free(h);
 }
 
-/* Under the lock: true when an open file still is what was listed; one that is not and is unused is closed, so that opening it anew says why. */
+/* Under the lock: true when an open file still is what was listed; one that is not and is unused is closed,
+ * so that opening it anew says why. */
 static bool still_good(struct handles *h, struct handle *e)
 {
 	int64_t now = seconds();
@@ -143,7 +144,8 @@ int handles_get(struct handles *h, uint32_t file, bool wait, struct source **out
 	pthread_mutex_lock(&h->lock);
 	e = *slot(h, file);
 	if (e != NULL) {
-		/* Somebody else opened it meanwhile, or an old one is still in use: it was just found unchanged. */
+		/* Somebody else opened it meanwhile, or an old one is still in use: it was just found
+		 * unchanged. */
 		source_close(made->source);
 		free(made);
 		e->looked_s = seconds();

@@ -18,7 +18,8 @@ struct handles;
 int handles_new(struct manifest *m, unsigned most, struct handles **out, struct error *err);
 void handles_free(struct handles *h); /* NULL-safe; none may be in use */
 
-/* The open file. wait: opens it if it is not; without, -EAGAIN. -ESTALE when it changed since it was pinned, and what manifest_open says. */
+/* The open file. wait: opens it if it is not; without, -EAGAIN. -ESTALE when it changed since it was pinned,
+ * and what manifest_open says. */
 int handles_get(struct handles *h, uint32_t file, bool wait, struct source **out, struct error *err);
 void handles_put(struct handles *h, uint32_t file);
 

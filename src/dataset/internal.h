@@ -49,25 +49,25 @@ struct dataset {
 	struct damage *damage;
 	bool token_files; /* the source is token files */
 	bool by_column;
-	bool remote;      /* some file is */
-	bool background;  /* counting goes on without being asked */
+	bool remote;     /* some file is */
+	bool background; /* counting goes on without being asked */
 	char **pinned;
 	size_t pins;
 
 	/* counting; under `lock` */
 	pthread_mutex_t lock;
-	pthread_cond_t counted;   /* something was counted, or can not be */
-	pthread_cond_t to_count;  /* something is asked for */
+	pthread_cond_t counted;  /* something was counted, or can not be */
+	pthread_cond_t to_count; /* something is asked for */
 	struct request_list covers;
-	bool count_again;         /* pieces changed since the counter looked */
-	atomic_bool cut_known;    /* `views` is there */
+	bool count_again;      /* pieces changed since the counter looked */
+	atomic_bool cut_known; /* `views` is there */
 	bool all_counted, fingerprinted;
-	bool background_counted;  /* what is counted without being asked is counted */
-	bool block0;              /* one global batch of the mounted epoch is counted */
-	struct error failure;     /* for which counting of the mounted epoch cannot go on; code 0: nothing */
-	struct error passing;     /* what it met last and tries again; code 0: nothing */
+	bool background_counted; /* what is counted without being asked is counted */
+	bool block0;             /* one global batch of the mounted epoch is counted */
+	struct error failure;    /* for which counting of the mounted epoch cannot go on; code 0: nothing */
+	struct error passing;    /* what it met last and tries again; code 0: nothing */
 	uint32_t cut_file, cut_piece;
-	uint64_t cut_tokens;      /* held out so far, while the cut is looked for */
+	uint64_t cut_tokens; /* held out so far, while the cut is looked for */
 	char fingerprint[65];
 	struct error pin_failure;
 
@@ -75,8 +75,8 @@ struct dataset {
 	pthread_mutex_t requests;
 	pthread_cond_t runnable;
 	struct request_list run, waiting;
-	uint64_t changes;         /* how often some piece changed */
-	sem_t cancels;            /* posted by dataset_cancel, which may take no lock */
+	uint64_t changes; /* how often some piece changed */
+	sem_t cancels;    /* posted by dataset_cancel, which may take no lock */
 
 	pthread_t counter, watcher, *repliers;
 	unsigned n_repliers;
@@ -92,8 +92,8 @@ void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 /* counting.c */
 void *counting_thread(void *dataset);
 /* One piece was made: pieces_options.made. */
-int counting_made(void *dataset, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents,
-		  struct error *err);
+int counting_made(void *dataset, uint32_t file, uint32_t piece, int result, uint64_t tokens,
+                  uint64_t documents, struct error *err);
 /* Looks again at what waits for counts. */
 void counting_wake(struct dataset *d);
 /* How many batches of a view a request needs. */
@@ -108,18 +108,19 @@ void requests_changed(void *dataset);
 void requests_add(struct request_list *l, struct dataset_request *r);
 void requests_remove(struct request_list *l, struct dataset_request *r);
 
-/* rows.c: reads bytes of an object whose batches are counted. wait: may wait for a disk (never for a network): then *done, of rows_done_size bytes and
- * zeroed before the first call, remembers which rows are in buf already. -EAGAIN: a piece is being made, or (without wait) a disk is needed. */
+/* rows.c: reads bytes of an object whose batches are counted. wait: may wait for a disk (never for a
+ * network): then *done, of rows_done_size bytes and zeroed before the first call, remembers which rows are in
+ * buf already. -EAGAIN: a piece is being made, or (without wait) a disk is needed. */
 int rows_read(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n, bool wait,
-	      uint8_t *done, struct error *err);
+              uint8_t *done, struct error *err);
 size_t rows_done_size(struct dataset *d, const struct dataset_object *o, uint64_t off, size_t n);
 /* Tokens [from, from + n) of a piece (as many as the layout says it has), `width` bytes each, into out. */
-int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out, bool wait,
-		struct error *err);
+int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,
+                bool wait, struct error *err);
 
 /* shards.c: bytes of a file of shards/ */
 int shards_size_now(struct dataset *d, uint64_t number, uint64_t *size);
-int shards_read(struct dataset *d, uint64_t number, uint64_t off, void *buf, size_t n, bool wait, struct error *err);
-
+int shards_read(struct dataset *d, uint64_t number, uint64_t off, void *buf, size_t n, bool wait,
+                struct error *err);
 
 #endif

@@ -41,7 +41,7 @@ struct manifest {
 	pthread_mutex_t lock;        /* what is written after the start, but for counts, which are atomic */
 	struct cause *causes;
 	size_t n_causes;
-	uint64_t full;               /* sequences of a whole piece of a token file */
+	uint64_t full; /* sequences of a whole piece of a token file */
 	int64_t date;
 	bool by_column;
 };
@@ -49,7 +49,8 @@ struct manifest {
 #define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define SET(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 
-int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out, struct error *err)
+int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out,
+                 struct error *err)
 {
 	struct manifest *m = calloc(1, sizeof *m);
 	if (m == NULL)
@@ -167,7 +168,7 @@ static int open_remote(struct manifest *m, uint32_t file, struct source **out, s
 
 /* The pin of an open local file, from the index where inode and mtime say that nothing changed. */
 static int pin_local(struct manifest *m, const char *where, struct source *s, const struct file_stat *st,
-		     uint8_t out[HASH_SIZE], struct error *err)
+                     uint8_t out[HASH_SIZE], struct error *err)
 {
 	if (m->o.index != NULL && pin_recall_local(m->o.index, where, st, out))
 		return 0;
@@ -197,8 +198,9 @@ static int open_local(struct manifest *m, uint32_t file, struct source **out, st
 		r = pin_of_source(*out, pin, err);
 		/* Without a pin nothing can tell that the bytes are still those that were listed. */
 		if (r == 0 && (st.size != size || !GET(s->have_pin) || memcmp(pin, s->pin, sizeof pin) != 0))
-			r = fail(err, ESTALE, "%s: changed since it was pinned (%" PRIu64 " bytes now, %" PRIu64 " then)",
-				 f->where, st.size, size);
+			r = fail(err, ESTALE,
+			         "%s: changed since it was pinned (%" PRIu64 " bytes now, %" PRIu64 " then)",
+			         f->where, st.size, size);
 		if (r == 0) {
 			pthread_mutex_lock(&m->lock);
 			f->inode = st.inode;
@@ -256,7 +258,9 @@ int manifest_tokenfile_now(struct manifest *m, uint32_t file, struct tokenfile *
 		return -EAGAIN;
 	if (s->code != 0)
 		return -s->code;
-	*out = (struct tokenfile){ .offset = s->offset, .tokens = s->ids, .width = s->width, .is_signed = s->is_signed };
+	*out = (struct tokenfile){
+		.offset = s->offset, .tokens = s->ids, .width = s->width, .is_signed = s->is_signed
+	};
 	return 0;
 }
 
@@ -353,7 +357,8 @@ int64_t manifest_sequences(void *arg, uint32_t file, uint32_t piece)
 bool manifest_uniform(void *arg, uint32_t file, uint64_t *full)
 {
 	struct manifest *m = arg;
-	if (!manifest_is_tokens(m->files.files[file].kind) || !GET(m->state[file].have_header) || m->state[file].code != 0)
+	if (!manifest_is_tokens(m->files.files[file].kind) || !GET(m->state[file].have_header) ||
+	    m->state[file].code != 0)
 		return false;
 	*full = m->full;
 	return true;
@@ -364,7 +369,8 @@ void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct er
 	struct error found = { .code = EBADMSG };
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < m->n_causes; i++)
-		if (m->causes[i].file == file && (m->causes[i].piece == piece || m->causes[i].piece == ORDER_PIECES)) {
+		if (m->causes[i].file == file &&
+		    (m->causes[i].piece == piece || m->causes[i].piece == ORDER_PIECES)) {
 			found = m->causes[i].error;
 			break;
 		}
@@ -373,7 +379,8 @@ void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct er
 		return;
 	*err = found;
 	if (found.text[0] == 0)
-		fail(err, found.code, "%s: piece %" PRIu32 " can not be counted", m->files.files[file].where, piece);
+		fail(err, found.code, "%s: piece %" PRIu32 " can not be counted", m->files.files[file].where,
+		     piece);
 }
 
 int manifest_set_pieces(struct manifest *m, uint32_t file, uint32_t pieces, struct error *err)
@@ -473,7 +480,8 @@ out:
 	buffer_free(&record);
 }
 
-void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens, uint32_t documents)
+void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,
+                        uint32_t documents)
 {
 	struct state *s = &m->state[file];
 	bool whole = false;
@@ -567,7 +575,7 @@ int64_t manifest_file_tokens(struct manifest *m, uint32_t file)
 
 /* Pieces [from, to) of a token file; to is UINT32_MAX for its end. */
 static void sum_tokens(const struct manifest *m, const struct state *s, uint64_t from, uint64_t to,
-		       struct manifest_sums *out)
+                       struct manifest_sums *out)
 {
 	uint64_t T = m->o.options->seq_len, q = file_sequences(m, s);
 	uint64_t pieces = max_u64(1, ceil_div(q, m->full));
@@ -585,7 +593,7 @@ static void sum_tokens(const struct manifest *m, const struct state *s, uint64_t
 }
 
 static void sum_text(const struct manifest *m, const struct state *s, uint64_t from, uint64_t to,
-		     struct manifest_sums *out)
+                     struct manifest_sums *out)
 {
 	uint64_t T = m->o.options->seq_len;
 	uint32_t n = GET(s->pieces);
@@ -604,7 +612,8 @@ static void sum_text(const struct manifest *m, const struct state *s, uint64_t f
 	}
 }
 
-void manifest_sum(struct manifest *m, uint32_t cut_file, uint32_t cut_piece, bool before, struct manifest_sums *out)
+void manifest_sum(struct manifest *m, uint32_t cut_file, uint32_t cut_piece, bool before,
+                  struct manifest_sums *out)
 {
 	*out = (struct manifest_sums){ .final = true };
 	uint32_t first = before ? 0 : cut_file, last = before ? cut_file : (uint32_t)m->files.n - 1;

@@ -1,8 +1,8 @@
 /* manifest: the files of a data set: what they are, their pins, and the token counts of their pieces.
  *
- * Everything here is found when it is first wanted and then remembered, in this process, in the index and (counts) in
- * the cache. The look-ups that the order needs never wait; those that may have to read are named so. Any thread.
- * About 100 bytes a file, and 8 bytes a piece of text files; pieces of token files take none.
+ * Everything here is found when it is first wanted and then remembered, in this process, in the index and
+ * (counts) in the cache. The look-ups that the order needs never wait; those that may have to read are named
+ * so. Any thread. About 100 bytes a file, and 8 bytes a piece of text files; pieces of token files take none.
  */
 #ifndef FW_DATASET_MANIFEST_H
 #define FW_DATASET_MANIFEST_H
@@ -25,14 +25,15 @@ struct manifest_options {
 	const char *tokenizer_sha256;
 	unsigned width;
 	uint32_t vocab;
-	uint32_t groups;     /* row groups of a piece */
+	uint32_t groups; /* row groups of a piece */
 	struct http *http;
 	struct cache *cache; /* NULL: none */
 	struct index *index; /* NULL: none */
 };
 
 /* Takes the listing over (it is empty afterwards). */
-int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out, struct error *err);
+int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out,
+                 struct error *err);
 void manifest_free(struct manifest *m);
 
 /* Whether counts come from the token_count column; to be said before anything is counted. */
@@ -44,12 +45,14 @@ bool manifest_is_tokens(enum file_kind kind);
 /* The latest modification time of all files, seconds since 1970. */
 int64_t manifest_date(const struct manifest *m);
 
-/* Opens a file and holds it against its pin. May wait. -ESTALE when it changed. The signature is textfiles_options.open's; m is a struct manifest. */
+/* Opens a file and holds it against its pin. May wait. -ESTALE when it changed. The signature is
+ * textfiles_options.open's; m is a struct manifest. */
 int manifest_open(void *m, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
 /* The pin: 32 bytes. May wait (reads head and tail once). */
 int manifest_pin(void *m, uint32_t file, uint8_t out[32], struct error *err);
 bool manifest_remote(void *m, uint32_t file);
-/* The header of a token file. May wait the first time. -EBADMSG, -ENOTSUP ... as tokenfile_open; remembered. */
+/* The header of a token file. May wait the first time. -EBADMSG, -ENOTSUP ... as tokenfile_open; remembered.
+ */
 int manifest_tokenfile(struct manifest *m, uint32_t file, struct tokenfile *out, struct error *err);
 /* The same if it is known. */
 int manifest_tokenfile_now(struct manifest *m, uint32_t file, struct tokenfile *out);
@@ -58,7 +61,8 @@ int manifest_tokenfile_now(struct manifest *m, uint32_t file, struct tokenfile *
 int64_t manifest_pieces(void *m, uint32_t file);
 int64_t manifest_sequences(void *m, uint32_t file, uint32_t piece);
 bool manifest_uniform(void *m, uint32_t file, uint64_t *full);
-/* Tokens of a piece: a number, -EAGAIN (not known), or the errno of a piece that can not be counted (also under on_error=skip). */
+/* Tokens of a piece: a number, -EAGAIN (not known), or the errno of a piece that can not be counted (also
+ * under on_error=skip). */
 int64_t manifest_tokens(struct manifest *m, uint32_t file, uint32_t piece);
 
 /* Sequences of a whole piece of a token file. */
@@ -68,10 +72,12 @@ void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct er
 
 /* Records. pieces: the number of pieces of a text file (once; later calls are ignored). */
 int manifest_set_pieces(struct manifest *m, uint32_t file, uint32_t pieces, struct error *err);
-void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens, uint32_t documents);
+void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,
+                        uint32_t documents);
 /* The piece (ORDER_PIECES: the file, which then is one piece) can not be counted. */
 void manifest_set_bad(struct manifest *m, uint32_t file, uint32_t piece, int code, const char *text);
-/* Looks for a record of all pieces of a text file in index and cache. May wait (pin). 0 found, -ENOENT, or the pin's error. */
+/* Looks for a record of all pieces of a text file in index and cache. May wait (pin). 0 found, -ENOENT, or
+ * the pin's error. */
 int manifest_load(struct manifest *m, uint32_t file, struct error *err);
 
 struct manifest_sums {
@@ -79,7 +85,8 @@ struct manifest_sums {
 	bool final; /* every piece is known, or bad */
 };
 /* Sums over the pieces from (file, piece) on, or before it. Never waits. */
-void manifest_sum(struct manifest *m, uint32_t cut_file, uint32_t cut_piece, bool before, struct manifest_sums *out);
+void manifest_sum(struct manifest *m, uint32_t cut_file, uint32_t cut_piece, bool before,
+                  struct manifest_sums *out);
 /* Tokens of a file, each once: the tail included. -EAGAIN when not known. */
 int64_t manifest_file_tokens(struct manifest *m, uint32_t file);
 

@@ -61,7 +61,8 @@ bool pin_recall_local(struct index *x, const char *path, const struct file_stat 
 	return found;
 }
 
-void pin_record_local(struct index *x, const char *path, const struct file_stat *st, const uint8_t pin[HASH_SIZE])
+void pin_record_local(struct index *x, const char *path, const struct file_stat *st,
+                      const uint8_t pin[HASH_SIZE])
 {
 	uint8_t key[HASH_SIZE], value[64];
 	path_key("local pin 1", path, key);
@@ -76,7 +77,7 @@ bool pin_recall_http(struct index *x, const char *url, struct http_pin *out)
 	struct buffer b = { 0 };
 	path_key("http pin 1", url, key);
 	bool found = index_get(x, key, sizeof key, &b) == 0 && b.n >= 16 && b.n - 16 < sizeof out->etag &&
-		     load_u64(b.at) > 0 && memchr(b.at + 16, 0, b.n - 16) == NULL;
+	             load_u64(b.at) > 0 && memchr(b.at + 16, 0, b.n - 16) == NULL;
 	if (found) {
 		*out = (struct http_pin){ .size = load_u64(b.at), .mtime = (int64_t)load_u64(b.at + 8) };
 		memcpy(out->etag, b.at + 16, b.n - 16);

@@ -1,7 +1,8 @@
 /* pin: what fixes a file's bytes, and where pins are remembered.
  *
- * Local: SHA-256 over the size and the first PIN_HEAD and last PIN_TAIL bytes (header, footer). Remote: over size and ETag, or
- * Last-Modified where the server sends none. Inode and mtime only tell that a file should be looked at again. Any thread.
+ * Local: SHA-256 over the size and the first PIN_HEAD and last PIN_TAIL bytes (header, footer). Remote: over
+ * size and ETag, or Last-Modified where the server sends none. Inode and mtime only tell that a file should
+ * be looked at again. Any thread.
  */
 #ifndef FW_DATASET_PIN_H
 #define FW_DATASET_PIN_H
@@ -24,7 +25,8 @@ void pin_of_http(const struct http_pin *pin, uint8_t out[HASH_SIZE]);
 
 /* The pin that was recorded for a path whose stat is still the same. */
 bool pin_recall_local(struct index *x, const char *path, const struct file_stat *st, uint8_t out[HASH_SIZE]);
-void pin_record_local(struct index *x, const char *path, const struct file_stat *st, const uint8_t pin[HASH_SIZE]);
+void pin_record_local(struct index *x, const char *path, const struct file_stat *st,
+                      const uint8_t pin[HASH_SIZE]);
 /* The pin that the first mount of a URL recorded. */
 bool pin_recall_http(struct index *x, const char *url, struct http_pin *out);
 void pin_record_http(struct index *x, const char *url, const struct http_pin *pin);

@@ -14,10 +14,10 @@
 #include "base/span.h"
 #include "dataset/internal.h"
 
-#define STREAMS 64          /* text streams that are looked after at once */
-#define READERS 256         /* readers of token files, by rank and view */
+#define STREAMS 64  /* text streams that are looked after at once */
+#define READERS 256 /* readers of token files, by rank and view */
 #define ACTIVE_NS 60000000000
-#define COLD_BATCHES 256    /* batches for which rows are announced after one was not in memory */
+#define COLD_BATCHES 256 /* batches for which rows are announced after one was not in memory */
 
 /* One block of a stream: which of its pieces were asked for. */
 struct wanted {
@@ -99,7 +99,8 @@ static void touch_text(struct prefetch *p, struct view *view, const struct order
 	}
 }
 
-void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, const struct order_place *last)
+void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch,
+                    const struct order_place *last)
 {
 	struct prefetch *p = d->prefetch;
 	pthread_mutex_lock(&p->lock);
@@ -206,11 +207,14 @@ static bool enough(struct dataset *d)
 {
 	struct pieces_counters c;
 	pieces_counters(d->pieces, &c);
-	return c.queued >= 2 * d->options.threads || (d->cache == NULL && c.memory_bytes > d->options.memory / 4);
+	return c.queued >= 2 * d->options.threads ||
+	       (d->cache == NULL && c.memory_bytes > d->options.memory / 4);
 }
 
-/* The next piece of a block that was not asked for. 0; -ENOENT: all were; -EAGAIN: the block is not counted. */
-static int next_piece(struct view *view, uint32_t stream, const struct wanted *w, uint32_t *file, uint32_t *piece)
+/* The next piece of a block that was not asked for. 0; -ENOENT: all were; -EAGAIN: the block is not counted.
+ */
+static int next_piece(struct view *view, uint32_t stream, const struct wanted *w, uint32_t *file,
+                      uint32_t *piece)
 {
 	int r = -ENOENT;
 	struct order_need need;
@@ -227,8 +231,9 @@ static int next_piece(struct view *view, uint32_t stream, const struct wanted *w
 		r = 0;
 	}
 	if (r == 0)
-		r = w->asked < epoch_block_pieces(view->order, stream, w->block) ?
-			epoch_block_piece(view->order, stream, w->block, w->asked, file, piece) : -ENOENT;
+		r = w->asked < epoch_block_pieces(view->order, stream, w->block)
+		            ? epoch_block_piece(view->order, stream, w->block, w->asked, file, piece)
+		            : -ENOENT;
 	pthread_mutex_unlock(&view->lock);
 	return r;
 }
@@ -269,7 +274,8 @@ static void step_streams(struct dataset *d)
 	for (size_t i = 0; i < STREAMS && !p->stop; i++) {
 		struct stream *s = &p->streams[i];
 		struct view *view;
-		if (!s->used || s->read_ns <= since || views_get(d->views, s->val, s->epoch, &view, NULL) != 0)
+		if (!s->used || s->read_ns <= since ||
+		    views_get(d->views, s->val, s->epoch, &view, NULL) != 0)
 			continue;
 		if (want_block(d, view, s, false)) {
 			if (s->next.block == UINT64_MAX)
@@ -280,7 +286,8 @@ static void step_streams(struct dataset *d)
 	}
 }
 
-static void announce_batch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, struct order_place *rows)
+static void announce_batch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch,
+                           struct order_place *rows)
 {
 	pthread_mutex_lock(&view->lock);
 	int r = epoch_batch(view->order, rank, batch, rows);
@@ -306,7 +313,8 @@ static void step_readers(struct dataset *d)
 		if (rows == NULL || views_get(d->views, copy.val, copy.epoch, &view, NULL) != 0)
 			continue;
 		pthread_mutex_unlock(&p->lock);
-		for (uint64_t b = max_u64(copy.announced, copy.batch + 1); b <= copy.batch + PREFETCH_BATCHES; b++)
+		for (uint64_t b = max_u64(copy.announced, copy.batch + 1); b <= copy.batch + PREFETCH_BATCHES;
+		     b++)
 			announce_batch(d, view, copy.rank, b, rows);
 		views_put(d->views, view);
 		pthread_mutex_lock(&p->lock);

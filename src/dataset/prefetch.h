@@ -1,8 +1,8 @@
 /* prefetch: what will be read next is asked for before it is read.
  *
- * Text: reading in block c of a stream wants all pieces of c, then of c+1, a bounded number at a time; those of a
- * stream read in the last minute are not evicted. Local token files on a cold disk: the rows of the next batches are
- * announced to the kernel, as long as that finds rows that are not in memory. Any thread.
+ * Text: reading in block c of a stream wants all pieces of c, then of c+1, a bounded number at a time; those
+ * of a stream read in the last minute are not evicted. Local token files on a cold disk: the rows of the next
+ * batches are announced to the kernel, as long as that finds rows that are not in memory. Any thread.
  */
 #ifndef FW_DATASET_PREFETCH_H
 #define FW_DATASET_PREFETCH_H
@@ -23,7 +23,8 @@ void prefetch_stop(struct dataset *d);
 void prefetch_free(struct dataset *d);
 
 /* A batch is being read; *last is one of its rows. */
-void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, const struct order_place *last);
+void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch,
+                    const struct order_place *last);
 /* A read could not be answered from memory. */
 void prefetch_missed(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch);
 /* Announces rows that are about to be read, all at once, so that the disk can take them in its own order. */

@@ -45,9 +45,9 @@ static void finish(struct dataset_request *r, int result)
 static int try_read(struct dataset *d, struct dataset_request *r)
 {
 	struct error err = { 0 };
-	int result = r->object.kind == OBJECT_SHARD ?
-		shards_read(d, r->object.number, r->off, r->buf, r->n, true, &err) :
-		rows_read(d, &r->object, r->off, r->buf, r->n, true, r->rows_done, &err);
+	int result = r->object.kind == OBJECT_SHARD
+	                     ? shards_read(d, r->object.number, r->off, r->buf, r->n, true, &err)
+	                     : rows_read(d, &r->object, r->off, r->buf, r->n, true, r->rows_done, &err);
 	if (result != 0 && result != -EAGAIN)
 		log_debug("read: %s: %s", errno_name(-result), err.text);
 	return result;
@@ -162,8 +162,8 @@ static void ask(struct dataset_request *r, struct dataset *d, const struct datas
 	r->rows_done = NULL;
 }
 
-void dataset_read(struct dataset_request *r, struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf,
-		  size_t n)
+void dataset_read(struct dataset_request *r, struct dataset *d, const struct dataset_object *o, uint64_t off,
+                  void *buf, size_t n)
 {
 	ask(r, d, o);
 	r->off = off;

@@ -30,13 +30,13 @@ static int read_bytes(struct source *s, uint64_t off, void *buf, size_t n, bool 
 
 static int out_of_range(const char *name, uint64_t at, int64_t id, uint32_t vocab, struct error *err)
 {
-	return fail(err, EBADMSG, "%s: token %" PRIu64 " is %" PRId64 ", the vocabulary has %" PRIu32 " ids", name, at, id,
-		    vocab);
+	return fail(err, EBADMSG, "%s: token %" PRIu64 " is %" PRId64 ", the vocabulary has %" PRIu32 " ids",
+	            name, at, id, vocab);
 }
 
 /* n tokens of an open token file from token `at` on. */
 static int file_tokens(struct dataset *d, struct source *s, const struct tokenfile *t, uint64_t at, size_t n,
-		       uint8_t *out, bool wait, struct error *err)
+                       uint8_t *out, bool wait, struct error *err)
 {
 	uint8_t wide[8 * 512];
 	size_t bad;
@@ -52,16 +52,18 @@ static int file_tokens(struct dataset *d, struct source *s, const struct tokenfi
 		int r = read_bytes(s, t->offset + (at + done) * t->width, wide, part * t->width, wait, err);
 		if (r != 0)
 			return r;
-		if (tokenfile_convert(t, wide, part, d->tokenizer.vocab, d->width, out + done * d->width, &bad, &id) != 0)
+		if (tokenfile_convert(t, wide, part, d->tokenizer.vocab, d->width, out + done * d->width,
+		                      &bad, &id) != 0)
 			return out_of_range(s->name, at + done + bad, id, d->tokenizer.vocab, err);
 		done += part;
 	}
 	return 0;
 }
 
-/* on_error=skip: whether a piece of a token file is whole. 0, -EBADMSG, or -EAGAIN when it must be read first. */
-static int check_piece(struct dataset *d, struct source *s, const struct tokenfile *t, uint32_t file, uint32_t piece,
-		       bool wait, struct error *err)
+/* on_error=skip: whether a piece of a token file is whole. 0, -EBADMSG, or -EAGAIN when it must be read
+ * first. */
+static int check_piece(struct dataset *d, struct source *s, const struct tokenfile *t, uint32_t file,
+                       uint32_t piece, bool wait, struct error *err)
 {
 	bool bad = false;
 	if (!damage_known(d->damage, file, piece, &bad)) {
@@ -85,8 +87,8 @@ static int check_piece(struct dataset *d, struct source *s, const struct tokenfi
 }
 
 /* Tokens of a piece of a local token file. */
-static int local_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out, bool wait,
-			struct error *err)
+static int local_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,
+                        bool wait, struct error *err)
 {
 	struct tokenfile t;
 	struct source *s;
@@ -106,8 +108,8 @@ static int local_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64
 }
 
 /* Tokens of a piece that is fetched: text, or a token file on a server. */
-static int fetched_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, uint8_t *out,
-			  bool wait, struct error *err)
+static int fetched_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n,
+                          uint8_t *out, bool wait, struct error *err)
 {
 	struct piece_ref ref;
 	int r = pieces_get(d->pieces, file, piece, PRIORITY_READER, &ref, err);
@@ -119,16 +121,18 @@ static int fetched_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint
 		const struct tokenfile t = { .width = (uint8_t)d->width };
 		size_t bad;
 		int64_t id;
-		if (d->token_files && tokenfile_convert(&t, out, have, d->tokenizer.vocab, d->width, out, &bad, &id) != 0)
-			r = out_of_range(manifest_file(d->manifest, file)->where, from + bad, id, d->tokenizer.vocab, err);
+		if (d->token_files &&
+		    tokenfile_convert(&t, out, have, d->tokenizer.vocab, d->width, out, &bad, &id) != 0)
+			r = out_of_range(manifest_file(d->manifest, file)->where, from + bad, id,
+			                 d->tokenizer.vocab, err);
 		fill(d, out + have * d->width, n - have);
 	}
 	pieces_put(d->pieces, &ref);
 	return r;
 }
 
-int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out, bool wait,
-		struct error *err)
+int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,
+                bool wait, struct error *err)
 {
 	if (d->token_files && !manifest_remote(d->manifest, file))
 		return local_tokens(d, file, piece, from, n, out, wait, err);
@@ -136,8 +140,8 @@ int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from,
 }
 
 /* Part of a row: bytes [off, off + n) of it. place changes under on_error=skip. */
-static int read_row(struct dataset *d, struct view *view, struct order_place *place, size_t off, uint8_t *buf, size_t n,
-		    bool wait, struct error *err)
+static int read_row(struct dataset *d, struct view *view, struct order_place *place, size_t off, uint8_t *buf,
+                    size_t n, bool wait, struct error *err)
 {
 	uint64_t T = d->options.seq_len, tried = 0, in_block = 0;
 	size_t first = off / d->width, last = (size_t)ceil_div(off + n, d->width);
@@ -147,7 +151,8 @@ static int read_row(struct dataset *d, struct view *view, struct order_place *pl
 		return fail(err, ENOMEM, "out of memory");
 	int r;
 	for (;;) {
-		r = rows_tokens(d, place->file, place->piece, place->sequence * T + first, last - first, to, wait, err);
+		r = rows_tokens(d, place->file, place->piece, place->sequence * T + first, last - first, to,
+		                wait, err);
 		if ((r != -EBADMSG && r != -ENOTSUP && r != -ESTALE) || d->options.on_error != ON_ERROR_SKIP)
 			break;
 		pthread_mutex_lock(&view->lock);
@@ -163,8 +168,8 @@ static int read_row(struct dataset *d, struct view *view, struct order_place *pl
 }
 
 /* Places of rows [first, first + n) of a batch. */
-static int find_rows(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, uint32_t first, uint32_t n,
-		     struct order_place *out)
+static int find_rows(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, uint32_t first,
+                     uint32_t n, struct order_place *out)
 {
 	int r = 0;
 	pthread_mutex_lock(&view->lock);
@@ -186,13 +191,16 @@ size_t rows_done_size(struct dataset *d, const struct dataset_object *o, uint64_
 
 #define TOGETHER 64 /* rows whose files are held at once */
 
-/* The common case, and the fast one: whole and part rows of local token files, nothing damaged, all in memory. 0, or -EAGAIN when it is not this case. */
-static int whole_rows_now(struct dataset *d, const struct order_place *places, uint32_t rows, uint64_t off, uint8_t *buf,
-			  size_t n)
+/* The common case, and the fast one: whole and part rows of local token files, nothing damaged, all in
+ * memory. 0, or -EAGAIN when it is not this case. */
+static int whole_rows_now(struct dataset *d, const struct order_place *places, uint32_t rows, uint64_t off,
+                          uint8_t *buf, size_t n)
 {
-	uint64_t T = d->options.seq_len, row = (T + 1) * d->width, each = manifest_piece_sequences(d->manifest);
+	uint64_t T = d->options.seq_len, row = (T + 1) * d->width,
+	         each = manifest_piece_sequences(d->manifest);
 	uint64_t skip = off % row;
-	if (!d->token_files || d->remote || d->options.on_error == ON_ERROR_SKIP || skip % d->width != 0 || n % d->width != 0)
+	if (!d->token_files || d->remote || d->options.on_error == ON_ERROR_SKIP || skip % d->width != 0 ||
+	    n % d->width != 0)
 		return -EAGAIN;
 	for (uint32_t first = 0; first < rows; first += TOGETHER) {
 		uint32_t files[TOGETHER], count = (uint32_t)min_u64(TOGETHER, rows - first);
@@ -208,8 +216,9 @@ static int whole_rows_now(struct dataset *d, const struct order_place *places, u
 			size_t part = (size_t)min_u64(n, row - skip);
 			r = manifest_tokenfile_now(d->manifest, p->file, &t);
 			if (r == 0)
-				r = file_tokens(d, sources[i], &t, (p->piece * each + p->sequence) * T + skip / d->width,
-						part / d->width, buf, false, NULL);
+				r = file_tokens(d, sources[i], &t,
+				                (p->piece * each + p->sequence) * T + skip / d->width,
+				                part / d->width, buf, false, NULL);
 			buf += part;
 			n -= part;
 			skip = 0;
@@ -221,9 +230,10 @@ static int whole_rows_now(struct dataset *d, const struct order_place *places, u
 	return 0;
 }
 
-/* Bytes of one batch: [off, off + n). Goes on after -EAGAIN, so that everything missing is asked for at once. */
-static int read_batch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, uint64_t off, uint8_t *buf,
-		      size_t n, bool wait, uint8_t *done, struct error *err)
+/* Bytes of one batch: [off, off + n). Goes on after -EAGAIN, so that everything missing is asked for at once.
+ */
+static int read_batch(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, uint64_t off,
+                      uint8_t *buf, size_t n, bool wait, uint8_t *done, struct error *err)
 {
 	struct order_place few[64], *places = few;
 	uint64_t row = (uint64_t)(d->options.seq_len + 1) * d->width;
@@ -239,10 +249,12 @@ static int read_batch(struct dataset *d, struct view *view, uint32_t rank, uint6
 	else if (whole_rows_now(d, places, rows, off, buf, n) == 0)
 		goto out;
 	for (uint32_t i = 0; i < rows; i++) {
-		uint64_t start = (first + i) * row, from = max_u64(off, start), to = min_u64(off + n, start + row);
+		uint64_t start = (first + i) * row, from = max_u64(off, start),
+		         to = min_u64(off + n, start + row);
 		if (done != NULL && done[i])
 			continue;
-		int r = read_row(d, view, &places[i], (size_t)(from - start), buf + (from - off), (size_t)(to - from), wait, err);
+		int r = read_row(d, view, &places[i], (size_t)(from - start), buf + (from - off),
+		                 (size_t)(to - from), wait, err);
 		if (r == 0 && done != NULL)
 			done[i] = 1;
 		if (r == -EAGAIN)
@@ -261,7 +273,7 @@ out:
 }
 
 int rows_read(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n, bool wait,
-	      uint8_t *done, struct error *err)
+              uint8_t *done, struct error *err)
 {
 	uint64_t row = (uint64_t)(d->options.seq_len + 1) * d->width, bytes = row * d->options.batch_size;
 	uint64_t begin = off;

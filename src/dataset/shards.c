@@ -1,7 +1,7 @@
 /* shards: the tokens themselves as files, byte for byte what `prepare` writes.
  *
- * Sources: the course guide's raw uint16, llm.c's dataloader.h (int32[256] header: magic 20240520 version 1, or 20240801 version 7
- * with uint32), NumPy's format.py (.npy 1.0), nanoGPT's train.bin and val.bin. */
+ * Sources: the course guide's raw uint16, llm.c's dataloader.h (int32[256] header: magic 20240520 version 1,
+ * or 20240801 version 7 with uint32), NumPy's format.py (.npy 1.0), nanoGPT's train.bin and val.bin. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,9 @@ static void make_header(const struct dataset *d, uint64_t tokens, uint8_t header
 		char *text = (char *)header + 10;
 		memcpy(header, "\x93NUMPY\x01", 8);
 		store_u16(header + 8, 118);
-		int n = snprintf(text, 118, "{'descr': '<u%u', 'fortran_order': False, 'shape': (%" PRIu64 ",), }", d->width, tokens);
+		int n = snprintf(text, 118,
+		                 "{'descr': '<u%u', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
+		                 d->width, tokens);
 		memset(text + n, ' ', (size_t)(117 - n));
 		text[117] = '\n';
 	}
@@ -97,7 +99,8 @@ int dataset_shard_name(struct dataset *d, uint64_t number, char *buf)
 	if (d->options.shards == SHARDS_NANOGPT)
 		strcpy(buf, val ? "val.bin" : "train.bin");
 	else
-		snprintf(buf, 64, "%s_%s_%06" PRIu64 ".%s", stem(d), val ? "val" : "train", val ? 0 : number, ending);
+		snprintf(buf, 64, "%s_%s_%06" PRIu64 ".%s", stem(d), val ? "val" : "train", val ? 0 : number,
+		         ending);
 	return 0;
 }
 
@@ -111,7 +114,7 @@ int dataset_shard_number(struct dataset *d, const char *name, uint64_t *number)
 		for (int i = 0; digits != NULL && *digits >= '0' && *digits <= '9' && i < 18; i++)
 			n = 10 * n + (uint64_t)(*digits++ - '0');
 		snprintf(canonical, sizeof canonical, "%s_train_%06" PRIu64 ".%s", stem(d), n,
-			 d->options.shards == SHARDS_NPY ? "npy" : "bin");
+		         d->options.shards == SHARDS_NPY ? "npy" : "bin");
 		if (strcmp(name, canonical) != 0)
 			return -ENOENT;
 	} else if (d->options.shards == SHARDS_NANOGPT) {
@@ -119,7 +122,7 @@ int dataset_shard_number(struct dataset *d, const char *name, uint64_t *number)
 			return -ENOENT;
 	} else {
 		snprintf(canonical, sizeof canonical, "%s_val_000000.%s", stem(d),
-			 d->options.shards == SHARDS_NPY ? "npy" : "bin");
+		         d->options.shards == SHARDS_NPY ? "npy" : "bin");
 		if (strcmp(name, canonical) != 0)
 			return -ENOENT;
 	}
@@ -160,7 +163,10 @@ static int find_token(struct dataset *d, bool val, uint64_t at, uint32_t *file, 
 			manifest_sum(d->manifest, f, d->cut_piece, true, &before);
 			manifest_sum(d->manifest, f, 0, true, &whole);
 			uint64_t held = before.tokens - whole.tokens;
-			skip = val ? 0 : d->token_files ? d->cut_piece * manifest_piece_sequences(d->manifest) * d->options.seq_len : held;
+			skip = val              ? 0
+			       : d->token_files ? d->cut_piece * manifest_piece_sequences(d->manifest) *
+			                                  d->options.seq_len
+			                        : held;
 			n = val ? held : n - skip;
 		}
 		if (at < n) {
@@ -174,13 +180,14 @@ static int find_token(struct dataset *d, bool val, uint64_t at, uint32_t *file, 
 }
 
 /* Tokens of a file from `at` on, at most n, of one piece. Returns how many in *got. */
-static int file_part(struct dataset *d, uint32_t file, uint64_t at, uint64_t n, uint8_t *out, bool wait, uint64_t *got,
-		     struct error *err)
+static int file_part(struct dataset *d, uint32_t file, uint64_t at, uint64_t n, uint8_t *out, bool wait,
+                     uint64_t *got, struct error *err)
 {
 	int64_t pieces = manifest_pieces(d->manifest, file);
 	if (d->token_files) {
 		uint64_t each = manifest_piece_sequences(d->manifest) * d->options.seq_len;
-		uint64_t piece = min_u64(at / each, (uint64_t)pieces - 1), all = (uint64_t)manifest_file_tokens(d->manifest, file);
+		uint64_t piece = min_u64(at / each, (uint64_t)pieces - 1),
+		         all = (uint64_t)manifest_file_tokens(d->manifest, file);
 		uint64_t end = piece + 1 == (uint64_t)pieces ? all : (piece + 1) * each;
 		*got = min_u64(n, end - at);
 		return rows_tokens(d, file, (uint32_t)piece, at - piece * each, (size_t)*got, out, wait, err);
@@ -198,7 +205,8 @@ static int file_part(struct dataset *d, uint32_t file, uint64_t at, uint64_t n, 
 	return -EIO;
 }
 
-static int read_tokens(struct dataset *d, bool val, uint64_t at, uint64_t n, uint8_t *out, bool wait, struct error *err)
+static int read_tokens(struct dataset *d, bool val, uint64_t at, uint64_t n, uint8_t *out, bool wait,
+                       struct error *err)
 {
 	int result = 0;
 	while (n > 0) {
@@ -223,7 +231,8 @@ static int read_tokens(struct dataset *d, bool val, uint64_t at, uint64_t n, uin
 	return result;
 }
 
-int shards_read(struct dataset *d, uint64_t number, uint64_t off, void *buf, size_t n, bool wait, struct error *err)
+int shards_read(struct dataset *d, uint64_t number, uint64_t off, void *buf, size_t n, bool wait,
+                struct error *err)
 {
 	uint8_t header[HEADER_MOST], *to = buf, *whole = NULL;
 	bool val;

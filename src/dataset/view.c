@@ -17,8 +17,8 @@ struct views {
 	uint64_t clock;
 };
 
-int views_new(struct manifest *m, const struct options *o, uint32_t cut_file, uint32_t cut_piece, struct views **out,
-	      struct error *err)
+int views_new(struct manifest *m, const struct options *o, uint32_t cut_file, uint32_t cut_piece,
+              struct views **out, struct error *err)
 {
 	struct views *v = calloc(1, sizeof *v);
 	if (v == NULL)

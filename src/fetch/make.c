@@ -65,7 +65,8 @@ static int spill(struct maker *m, struct error *err)
 	if (r != 0) {
 		m->disk = false;
 		m->out->disk_failed = true;
-		/* What is on disk already can not be had back here: the caller reads the piece once more, without a disk. */
+		/* What is on disk already can not be had back here: the caller reads the piece once more,
+		 * without a disk. */
 		log_warning("%s: the cache does not take a piece: %s", m->name, cause.text);
 		return fail(err, EAGAIN, "%s", cause.text);
 	}
@@ -97,8 +98,8 @@ static int take(void *arg, const struct document *d, struct error *err)
 	}
 	int64_t n = encoder_encode(m->encoder, d->text.at, d->text.n, at);
 	if (n < 0)
-		return fail(err, (int)-n, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name, d->row,
-			    d->text.n);
+		return fail(err, (int)-n, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name,
+		            d->row, d->text.n);
 	to_little(at, (size_t)n, width);
 	at += (size_t)n * width;
 	if (m->o->eos >= 0) {
@@ -111,8 +112,11 @@ static int take(void *arg, const struct document *d, struct error *err)
 	m->out->text_bytes += d->text.n;
 	b->n = end;
 	if (!m->disk && b->n > m->o->most)
-		return fail(err, ENOTSUP, "%s: a piece has more than %zu bytes of tokens and there is no disk to write it to: "
-			    "give more `memory` or a `cache`", m->name, m->o->most);
+		return fail(
+		        err, ENOTSUP,
+		        "%s: a piece has more than %zu bytes of tokens and there is no disk to write it to: "
+		        "give more `memory` or a `cache`",
+		        m->name, m->o->most);
 	return 0;
 }
 
@@ -141,7 +145,7 @@ static void store(struct maker *m)
 }
 
 static int make_once(struct textfile *f, const struct textfiles_options *fo, uint32_t piece, struct maker *m,
-		     struct error *err)
+                     struct error *err)
 {
 	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
 	int r = textfile_documents(f, fo, piece, m->o->groups, false, take, m, err);
@@ -159,15 +163,19 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
 }
 
 int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct encoder *encoder,
-	       const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err)
+               const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err)
 {
 	struct textfile *f;
 	*out = (struct made){ 0 };
 	int r = textfiles_get(files, file, &f, err);
 	if (r != 0)
 		return r;
-	struct maker m = { .o = o, .encoder = encoder, .key = key, .out = out, .disk = o->cache != NULL,
-			   .name = f->source->name };
+	struct maker m = { .o = o,
+		           .encoder = encoder,
+		           .key = key,
+		           .out = out,
+		           .disk = o->cache != NULL,
+		           .name = f->source->name };
 	r = make_once(f, textfiles_options(files), piece, &m, err);
 	if (r == -EAGAIN && !m.disk) {
 		made_free(out);
@@ -182,18 +190,22 @@ int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct en
 
 #define TOKENS_READ (1u << 20) /* bytes of a range request */
 
-int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first, uint64_t n,
-		     const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err)
+int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first,
+                     uint64_t n, const struct make_options *o, const struct cache_key *key, struct made *out,
+                     struct error *err)
 {
 	struct textfile *f;
 	uint8_t *wide = NULL;
 	*out = (struct made){ 0 };
 	if (n > o->most / o->width)
-		return fail(err, ENOTSUP, "a piece of %" PRIu64 " tokens is larger than a quarter of `memory`", n);
+		return fail(err, ENOTSUP,
+		            "a piece of %" PRIu64 " tokens is larger than a quarter of `memory`", n);
 	int r = textfiles_get(files, file, &f, err);
 	if (r != 0)
 		return r;
-	struct maker m = { .o = o, .key = key, .out = out, .disk = o->cache != NULL, .name = f->source->name };
+	struct maker m = {
+		.o = o, .key = key, .out = out, .disk = o->cache != NULL, .name = f->source->name
+	};
 	size_t most = TOKENS_READ / t->width;
 	if ((wide = malloc(TOKENS_READ)) == NULL)
 		r = fail(err, ENOMEM, "out of memory");

@@ -17,29 +17,32 @@
 #include "token/tokenizer.h"
 
 struct make_options {
-	uint32_t groups;      /* row groups of a piece */
-	int64_t bos, eos;     /* -1: none */
-	unsigned width;       /* bytes of an id */
-	size_t spill;         /* a piece with more bytes goes straight to disk */
-	size_t most;          /* bytes of a piece in memory at most, where there is no disk */
-	struct cache *cache;  /* NULL: none */
+	uint32_t groups;     /* row groups of a piece */
+	int64_t bos, eos;    /* -1: none */
+	unsigned width;      /* bytes of an id */
+	size_t spill;        /* a piece with more bytes goes straight to disk */
+	size_t most;         /* bytes of a piece in memory at most, where there is no disk */
+	struct cache *cache; /* NULL: none */
 };
 
 struct made {
 	struct buffer ids;          /* in memory (little-endian), unless cached.source is set */
 	struct cached_piece cached; /* in the cache, else source NULL */
 	uint64_t tokens, documents, text_bytes;
-	bool disk_failed;           /* the cache could not take it */
+	bool disk_failed; /* the cache could not take it */
 };
 
-/* Reads the piece and encodes it. 0; what the reader says; -ENOTSUP (larger than `most` and no disk takes it: names `memory`). On
- * success *out is the caller's: made_free. */
+/* Reads the piece and encodes it. 0; what the reader says; -ENOTSUP (larger than `most` and no disk takes it:
+ * names `memory`). On success *out is the caller's: made_free. */
 int make_piece(struct textfiles *files, uint32_t file, uint32_t piece, struct encoder *encoder,
-	       const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err);
-/* The same for a piece of a token file on a server: tokens [first, first + n) as they are, `width` bytes each. An id that does not fit
- * becomes the largest number, which whoever serves it finds outside the vocabulary. */
-int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first, uint64_t n,
-		     const struct make_options *o, const struct cache_key *key, struct made *out, struct error *err);
+               const struct make_options *o, const struct cache_key *key, struct made *out,
+               struct error *err);
+/* The same for a piece of a token file on a server: tokens [first, first + n) as they are, `width` bytes
+ * each. An id that does not fit becomes the largest number, which whoever serves it finds outside the
+ * vocabulary. */
+int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenfile *t, uint64_t first,
+                     uint64_t n, const struct make_options *o, const struct cache_key *key, struct made *out,
+                     struct error *err);
 void made_free(struct made *m);
 
 #endif

@@ -23,15 +23,16 @@ struct entry {
 	enum state state;
 	enum priority priority;
 	unsigned users;
-	unsigned tries, damaged;     /* attempts of this fetch; how many of them found damage */
-	int64_t first_ns, not_before_ns; /* of the fetch; of the next attempt; of a failure: when it is forgotten */
-	struct source *source;       /* READY */
+	unsigned tries, damaged; /* attempts of this fetch; how many of them found damage */
+	int64_t first_ns,
+	        not_before_ns; /* of the fetch; of the next attempt; of a failure: when it is forgotten */
+	struct source *source; /* READY */
 	uint64_t offset, tokens, documents;
-	uint8_t *memory;             /* READY without a disk: the ids, `bytes` of them */
+	uint8_t *memory; /* READY without a disk: the ids, `bytes` of them */
 	size_t bytes;
-	struct error error;          /* FAILED */
-	struct entry *chain;         /* of the hash table */
-	struct entry *next, *prev;   /* of a queue, or of the ready ones by last use */
+	struct error error;        /* FAILED */
+	struct entry *chain;       /* of the hash table */
+	struct entry *next, *prev; /* of a queue, or of the ready ones by last use */
 };
 
 struct list {
@@ -181,8 +182,9 @@ static void result_free(struct result *r)
 
 static void of_cache(struct result *out, const struct cached_piece *c)
 {
-	*out = (struct result){ .source = c->source, .offset = CACHE_HEADER, .tokens = c->tokens,
-				.documents = c->documents };
+	*out = (struct result){
+		.source = c->source, .offset = CACHE_HEADER, .tokens = c->tokens, .documents = c->documents
+	};
 }
 
 static int of_made(struct result *out, struct made *m, const char *name, struct error *err)
@@ -196,8 +198,9 @@ static int of_made(struct result *out, struct made *m, const char *name, struct 
 	uint8_t *exact = realloc(m->ids.at, m->ids.n > 0 ? m->ids.n : 1);
 	if (exact != NULL)
 		m->ids.at = exact;
-	*out = (struct result){ .tokens = m->tokens, .documents = m->documents, .memory = m->ids.at,
-				.bytes = m->ids.n };
+	*out = (struct result){
+		.tokens = m->tokens, .documents = m->documents, .memory = m->ids.at, .bytes = m->ids.n
+	};
 	out->source = source_memory(out->memory, out->bytes, name);
 	m->ids = (struct buffer){ 0 };
 	if (out->source != NULL)
@@ -207,13 +210,14 @@ static int of_made(struct result *out, struct made *m, const char *name, struct 
 }
 
 static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder, const struct cache_key *key,
-		    struct result *out, struct error *err)
+                    struct result *out, struct error *err)
 {
 	struct tokenfile t;
 	uint64_t first = 0, n = 0;
-	int r = p->o.tokens != NULL ? p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &n, err) :
-		open_tokenizer(p, err);
-	if (r == 0 && p->o.tokens == NULL && *encoder == NULL && (*encoder = encoder_new(p->tokenizer)) == NULL)
+	int r = p->o.tokens != NULL ? p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &n, err)
+	                            : open_tokenizer(p, err);
+	if (r == 0 && p->o.tokens == NULL && *encoder == NULL &&
+	    (*encoder = encoder_new(p->tokenizer)) == NULL)
 		r = fail(err, ENOMEM, "out of memory for an encoder");
 	if (r != 0)
 		return r;
@@ -227,8 +231,8 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.cache = p->o.cache,
 	};
 	struct made m;
-	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err) :
-		make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
+	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
+	                        : make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
 	if (r != 0)
 		return r;
 	pthread_mutex_lock(&p->lock);
@@ -241,7 +245,8 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 }
 
 /* One attempt: from the cache, else made under the host's lock. -EBUSY: another process makes it now. */
-static int attempt(struct pieces *p, struct entry *e, struct encoder **encoder, struct result *out, struct error *err)
+static int attempt(struct pieces *p, struct entry *e, struct encoder **encoder, struct result *out,
+                   struct error *err)
 {
 	struct cache_key key;
 	struct cached_piece cached;
@@ -266,7 +271,8 @@ static int attempt(struct pieces *p, struct entry *e, struct encoder **encoder, 
 	return 0;
 }
 
-/* When the next attempt may begin, 0 for none: damage is looked at once more where the bytes came over a network. */
+/* When the next attempt may begin, 0 for none: damage is looked at once more where the bytes came over a
+ * network. */
 static int64_t next_attempt(struct pieces *p, struct entry *e, int r, const struct error *err)
 {
 	int64_t now = now_ns(), wait;
@@ -301,8 +307,8 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		if (r != 0) {
 			result_free(res);
 			if (r != -EINTR)
-				log_warning("piece %" PRIu32 " of file %" PRIu32 ": %s: %s", e->piece, e->file,
-					    errno_name(-r), err->text);
+				log_warning("piece %" PRIu32 " of file %" PRIu32 ": %s: %s", e->piece,
+				            e->file, errno_name(-r), err->text);
 		}
 	}
 	pthread_mutex_lock(&p->lock);
@@ -343,7 +349,8 @@ static struct entry *next_entry(struct pieces *p, bool background, int64_t *wake
 {
 	int64_t now = now_ns();
 	*wake_ns = now + 1000000000;
-	for (int q = background ? PRIORITY_PREFETCH : PRIORITY_READER; q <= (background ? PRIORITY_COUNT : PRIORITY_READER); q++)
+	for (int q = background ? PRIORITY_PREFETCH : PRIORITY_READER;
+	     q <= (background ? PRIORITY_COUNT : PRIORITY_READER); q++)
 		for (struct entry *e = p->queue[q].first; e != NULL; e = e->next) {
 			if (e->not_before_ns <= now)
 				return e;
@@ -388,7 +395,7 @@ static void *work(void *arg)
 
 /* Under the lock. *e is set when the piece is READY. */
 static int look(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct entry **out,
-		struct error *err)
+                struct error *err)
 {
 	if (p->failed.first != NULL)
 		forgive(p, now_ns());
@@ -432,7 +439,7 @@ static int look(struct pieces *p, uint32_t file, uint32_t piece, enum priority p
 }
 
 int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct piece_ref *out,
-	       struct error *err)
+               struct error *err)
 {
 	struct entry *e = NULL;
 	pthread_mutex_lock(&p->lock);
@@ -443,7 +450,9 @@ int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority pr
 			list_remove(&p->ready, e);
 			list_add(&p->ready, e);
 		}
-		*out = (struct piece_ref){ .source = e->source, .offset = e->offset, .tokens = e->tokens, .entry = e };
+		*out = (struct piece_ref){
+			.source = e->source, .offset = e->offset, .tokens = e->tokens, .entry = e
+		};
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;

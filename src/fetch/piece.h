@@ -27,23 +27,26 @@ struct pieces;
 
 struct pieces_options {
 	struct textfiles *files;
-	struct cache *cache;            /* NULL: none */
+	struct cache *cache;             /* NULL: none */
 	const char *tokenizer, *pattern; /* opened when the first piece is made */
 	const char *tokenizer_sha256;
 	int64_t bos, eos;
 	unsigned width;
-	uint32_t groups;                /* row groups of a piece */
+	uint32_t groups; /* row groups of a piece */
 	unsigned threads, retry_s;
 	uint64_t memory;
-	/* For token files on a server (NULL: the files are text): the header, and which tokens are this piece. */
-	int (*tokens)(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first, uint64_t *n,
-		      struct error *err);
+	/* For token files on a server (NULL: the files are text): the header, and which tokens are this
+	 * piece. */
+	int (*tokens)(void *arg, uint32_t file, uint32_t piece, struct tokenfile *t, uint64_t *first,
+	              uint64_t *n, struct error *err);
 	/* Pin of a file (32 bytes), for the cache key. */
 	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
 	bool (*remote)(void *arg, uint32_t file);
-	/* A piece was made or found (result 0, with its true tokens and documents), or failed for good (-errno). May turn a success into
-	 * an error (a count that does not fit): what it returns is the piece's result. Called without locks held, before readers see it. */
-	int (*made)(void *arg, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents, struct error *err);
+	/* A piece was made or found (result 0, with its true tokens and documents), or failed for good
+	 * (-errno). May turn a success into an error (a count that does not fit): what it returns is the
+	 * piece's result. Called without locks held, before readers see it. */
+	int (*made)(void *arg, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents,
+	            struct error *err);
 	/* The state of some piece changed: whoever waits should look again. */
 	void (*changed)(void *arg);
 	void *arg;
@@ -62,8 +65,10 @@ struct piece_ref {
 	void *entry;
 };
 
-/* 0 and a reference; -EAGAIN: it was queued (or is being made), `changed` will be called; or the errno of its failure, with the text. */
-int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct piece_ref *out, struct error *err);
+/* 0 and a reference; -EAGAIN: it was queued (or is being made), `changed` will be called; or the errno of its
+ * failure, with the text. */
+int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct piece_ref *out,
+               struct error *err);
 void pieces_put(struct pieces *p, struct piece_ref *ref);
 /* Asks for it without waiting: 0 at hand, -EAGAIN queued, or its failure. */
 int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority);

@@ -69,8 +69,9 @@ static int choose_columns(struct textfile *f, const struct textfiles_options *o,
 	if (f->text < 0 && o->column != NULL)
 		return fail(err, EBADMSG, "%s: has no column '%s'", f->source->name, o->column);
 	if (f->text < 0)
-		return fail(err, EBADMSG, "%s: has none of the columns text, raw_content, content; name one with column=",
-			    f->source->name);
+		return fail(err, EBADMSG,
+		            "%s: has none of the columns text, raw_content, content; name one with column=",
+		            f->source->name);
 	int r = parquet_is_text(f->parquet, f->text, err);
 	if (r != 0)
 		return r;
@@ -106,7 +107,8 @@ static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **o
 	return 0;
 }
 
-/* Puts a newly opened file into the table, closing the one unused for longest; where all are in use it is just not kept. */
+/* Puts a newly opened file into the table, closing the one unused for longest; where all are in use it is
+ * just not kept. */
 static void keep(struct textfiles *t, struct textfile *f)
 {
 	size_t best = TEXTFILES_OPEN;
@@ -115,7 +117,8 @@ static void keep(struct textfiles *t, struct textfile *f)
 			best = i;
 			break;
 		}
-		if (t->open[i]->users == 0 && (best == TEXTFILES_OPEN || t->open[i]->used < t->open[best]->used))
+		if (t->open[i]->users == 0 &&
+		    (best == TEXTFILES_OPEN || t->open[i]->used < t->open[best]->used))
 			best = i;
 	}
 	if (best == TEXTFILES_OPEN) {
@@ -177,17 +180,18 @@ void textfiles_put(struct textfiles *t, struct textfile *f, bool again)
 		textfile_close(f);
 }
 
-int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece, uint32_t groups,
-		       bool with_ids, document_fn *fn, void *arg, struct error *err)
+int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,
+                       uint32_t groups, bool with_ids, document_fn *fn, void *arg, struct error *err)
 {
 	struct jsonl_options lines = { .column = options->column, .line = options->page };
 	int r = 0;
 	switch (f->kind) {
 	case KIND_PARQUET: {
 		uint64_t first = (uint64_t)piece * groups;
-		for (uint64_t g = first; r == 0 && g < first + groups && g < parquet_row_groups(f->parquet); g++)
+		for (uint64_t g = first; r == 0 && g < first + groups && g < parquet_row_groups(f->parquet);
+		     g++)
 			r = parquet_texts(f->parquet, (uint32_t)g, f->text, with_ids ? f->id : -1,
-					  with_ids ? f->url : -1, fn, arg, err);
+			                  with_ids ? f->url : -1, fn, arg, err);
 		return r;
 	}
 	case KIND_JSONL:

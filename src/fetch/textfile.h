@@ -20,8 +20,8 @@ struct textfile {
 	uint32_t file;
 	enum file_kind kind;
 	struct source *source;
-	struct parquet *parquet;               /* KIND_PARQUET, else NULL */
-	int text, id, url, token_count;        /* columns of a Parquet file, -1: none */
+	struct parquet *parquet;        /* KIND_PARQUET, else NULL */
+	int text, id, url, token_count; /* columns of a Parquet file, -1: none */
 	/* private */
 	unsigned users;
 	bool dropped;
@@ -42,15 +42,15 @@ int textfiles_new(const struct textfiles_options *options, struct textfiles **ou
 /* No file may be in use. NULL-safe. */
 void textfiles_free(struct textfiles *t);
 
-/* Opens a file, or hands out the open one. 0, or what opening, parquet_open or the choice of the column says (-EBADMSG: no
- * such column, the text lists what was looked for). *out is given back with textfiles_put. */
+/* Opens a file, or hands out the open one. 0, or what opening, parquet_open or the choice of the column says
+ * (-EBADMSG: no such column, the text lists what was looked for). *out is given back with textfiles_put. */
 int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err);
 /* again: the file gave an error, so the next get opens it anew (on a new connection). */
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
 
 /* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. */
-int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece, uint32_t groups,
-		       bool with_ids, document_fn *fn, void *arg, struct error *err);
+int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,
+                       uint32_t groups, bool with_ids, document_fn *fn, void *arg, struct error *err);
 const struct textfiles_options *textfiles_options(const struct textfiles *t);
 
 #endif

@@ -1,10 +1,11 @@
 /* bench_read: batches through a mount, as ratios to c_rand of the same run.
  *
  * usage: bench_read MOUNT SHARDS [ROUNDS [BATCHES]] [--cold]
- * MOUNT serves the token shards in SHARDS with the seq_len and batch_size of its dataset.json. c_rand is what a C program without
- * a loader does: batch_size preads of a row at random sequences of the same shards. Rounds interleave the rows of the table; each
- * row reads batches that no row before it has read, but for the second read. --cold drops the shards from the page cache
- * before each row and counts what the disk had to read. */
+ * MOUNT serves the token shards in SHARDS with the seq_len and batch_size of its dataset.json. c_rand is what
+ * a C program without a loader does: batch_size preads of a row at random sequences of the same shards.
+ * Rounds interleave the rows of the table; each row reads batches that no row before it has read, but for the
+ * second read. --cold drops the shards from the page cache before each row and counts what the disk had to
+ * read. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -201,7 +202,8 @@ int main(int argc, char **argv)
 	whole(0, 1); /* its look-up counts to the end, once */
 	for (unsigned r = 0; r < rounds; r++)
 		for (unsigned i = 0; i < ROWS; i++) {
-			/* The first batches of the epoch stay out: a block that is small is not what is measured. */
+			/* The first batches of the epoch stay out: a block that is small is not what is
+			 * measured. */
 			uint64_t first = 1000 + (uint64_t)r * batches;
 			if (cold && !rows[i].cold)
 				continue;
@@ -215,12 +217,13 @@ int main(int argc, char **argv)
 			ratio[i][r] = us[0][r] / us[i][r];
 			amplified[i][r] = (double)(disk_bytes() - before) / ((double)size * batches);
 		}
-	printf("%s, %u x %u x %u bytes a batch, %u rounds of %u batches\n", cold ? "cold disk" : "page cache", batch_size,
-	       seq_len + 1, width, rounds, batches);
+	printf("%s, %u x %u x %u bytes a batch, %u rounds of %u batches\n", cold ? "cold disk" : "page cache",
+	       batch_size, seq_len + 1, width, rounds, batches);
 	printf("%-26s %10s %10s%s\n", "row", "us/batch", "of c_rand", cold ? "   disk/served" : "");
 	for (unsigned i = 0; i < ROWS; i++)
 		if (!cold || rows[i].cold) {
-			printf("%-26s %10.1f %10.2f", rows[i].name, median(us[i], rounds), median(ratio[i], rounds));
+			printf("%-26s %10.1f %10.2f", rows[i].name, median(us[i], rounds),
+			       median(ratio[i], rounds));
 			if (cold)
 				printf(" %13.2f", median(amplified[i], rounds));
 			printf("\n");

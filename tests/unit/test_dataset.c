@@ -1,4 +1,5 @@
-/* The batches of whole data sets against expected/batches.json, which an independent program made (pyarrow, tiktoken, order.py). */
+/* The batches of whole data sets against expected/batches.json, which an independent program made (pyarrow,
+ * tiktoken, order.py). */
 #define _GNU_SOURCE
 #include "unit/unit.h"
 
@@ -84,14 +85,16 @@ static int options_from(struct options *o, json_t *entry, struct error *err)
 	char *text = strdup(json_string_value(json_object_get(entry, "options"))), *save = NULL;
 	int r = 0;
 	options_init(o);
-	for (char *one = strtok_r(text, ",", &save); r == 0 && one != NULL; one = strtok_r(NULL, ",", &save)) {
+	for (char *one = strtok_r(text, ",", &save); r == 0 && one != NULL;
+	     one = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(one, '=');
 		*value++ = 0;
 		r = options_set(o, one, value, err);
 	}
 	size_t i;
 	json_t *source;
-	json_array_foreach(json_object_get(entry, "source"), i, source) {
+	json_array_foreach(json_object_get(entry, "source"), i, source)
+	{
 		char path[2 * PATH_MAX];
 		bool made = strncmp(json_string_value(source), "long/", 5) == 0;
 		snprintf(path, sizeof path, "%s/%s", made ? scratch : data, json_string_value(source));
@@ -136,10 +139,8 @@ static unsigned check_counts(struct dataset *d, json_t *counts, bool val, const 
 		const char *name;
 		uint64_t value;
 	} all[] = {
-		{ "documents", c.documents },
-		{ "tokens", c.tokens },
-		{ "sequences", c.sequences },
-		{ "dropped_tokens", c.dropped_tokens },
+		{ "documents", c.documents },         { "tokens", c.tokens },
+		{ "sequences", c.sequences },         { "dropped_tokens", c.dropped_tokens },
 		{ "batches_known", c.batches_known },
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -163,7 +164,8 @@ static unsigned check_batches(struct dataset *d, json_t *sha256, const char *wha
 	struct dataset_facts f;
 	dataset_facts(d, &f);
 	uint8_t *buf = malloc(f.batch_bytes);
-	json_object_foreach(sha256, path, want) {
+	json_object_foreach(sha256, path, want)
+	{
 		struct dataset_object o;
 		uint64_t size = 0;
 		uint8_t digest[HASH_SIZE];
@@ -192,8 +194,9 @@ static unsigned check_entry(json_t *entry)
 	struct dataset *d = NULL;
 	char what[512];
 	unsigned bad = 0;
-	snprintf(what, sizeof what, "%s %s", json_string_value(json_array_get(json_object_get(entry, "source"), 0)),
-		 json_string_value(json_object_get(entry, "options")));
+	snprintf(what, sizeof what, "%s %s",
+	         json_string_value(json_array_get(json_object_get(entry, "source"), 0)),
+	         json_string_value(json_object_get(entry, "options")));
 	int r = options_from(&o, entry, &err);
 	if (r == 0)
 		r = dataset_open(&o, false, NULL, &d, &err);
@@ -241,8 +244,7 @@ static void test_batches(void)
 	size_t i;
 	/* Twice: what was counted and cached by the first pass must give the same in the second. */
 	for (int pass = 0; pass < 2; pass++)
-		json_array_foreach(all, i, entry)
-			CU_ASSERT_EQUAL(check_entry(entry), 0);
+		json_array_foreach(all, i, entry) CU_ASSERT_EQUAL(check_entry(entry), 0);
 	json_decref(all);
 }
 
@@ -342,7 +344,8 @@ static void test_refusals(void)
 		CU_ASSERT_EQUAL(dataset_open(&o, false, NULL, &d, &err), -all[i].code);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, all[i].says));
 		if (err.code != all[i].code || strstr(err.text, all[i].says) == NULL)
-			printf("# %s=%s: %s: %s\n", all[i].option, all[i].value, errno_name(err.code), err.text);
+			printf("# %s=%s: %s: %s\n", all[i].option, all[i].value, errno_name(err.code),
+			       err.text);
 		options_free(&o);
 	}
 }
@@ -356,7 +359,8 @@ static void test_cancel(void)
 		return;
 	sample_options(&o, NULL, NULL);
 	CU_ASSERT_EQUAL_FATAL(dataset_open(&o, false, NULL, &d, &err), 0);
-	/* A batch that is not there is answered; a cancelled one is answered once, by whichever came first. */
+	/* A batch that is not there is answered; a cancelled one is answered once, by whichever came first.
+	 */
 	struct dataset_object none = { .kind = OBJECT_BATCH, .number = 1u << 30 };
 	struct waiter w = { .result = 1 };
 	struct dataset_request q = { .done = wake, .arg = &w };
