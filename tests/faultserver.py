@@ -35,6 +35,7 @@ Faults, and their keys:
     flip        one bit of the byte at=OFFSET (the middle of the answer) is wrong
     more        sends 100 bytes more than the range, without Content-Length
     whole       answers 200 with the whole file to a range
+    nosuffix    answers 200 with the whole file to a range from the end
     range       a wrong Content-Range: kind=first, last, total, star, missing, garbage (first)
     length      Content-Length is one byte less than the range has
     gzip        Content-Encoding: gzip, whether asked for or not
@@ -246,6 +247,8 @@ class Handler(BaseHTTPRequestHandler):
             tag = fields.get("ETag", "")
             if tag.startswith("W/") or (match != "*" and tag not in re.findall(r'(?:W/)?"[^"]*"', match)):
                 return self.reply(path, 412, {}, b"")
+        if "nosuffix" in on and self.headers.get("Range", "").startswith("bytes=-"):
+            on["whole"] = {}
         if asked is False and "whole" not in on:
             return self.reply(path, 416, {"Content-Range": f"bytes */{size}"})
         status = 206 if asked else 200

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "base/log.h"
 #include "io/url.h"
 
 #ifndef PACKAGE_VERSION
@@ -56,7 +57,7 @@ struct run {
 	uint64_t got, header, seen_at_mark;
 	int64_t mark_ms;
 	int code;      /* what a callback ended the transfer with, 0: none did */
-	bool in_body;
+	bool decided;  /* the header has ended: what else looks like one is not looked at */
 };
 
 static int64_t now_ms(void)
@@ -193,8 +194,8 @@ static size_t on_header(char *line, size_t one, size_t n, void *arg)
 	struct run *run = arg;
 	const struct request *q = run->q;
 	(void)one;
-	/* What follows a body are trailers: nothing in them may change what was decided. */
-	if (run->in_body)
+	/* Trailers may not change what was decided. */
+	if (run->decided)
 		return n;
 	run->header += n;
 	if (run->header > HEADER_MAX) {
@@ -205,6 +206,7 @@ static size_t on_header(char *line, size_t one, size_t n, void *arg)
 	}
 	if (!answer_line(&run->answer, span_of(line, n)) || run->answer.status < 200)
 		return n;
+	run->decided = true;
 	if (run->answer.status < 300)
 		run->code = q->accept(q->arg, &run->answer, &run->sink, run->err);
 	return run->code == 0 ? n : 0;
@@ -215,9 +217,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
 	struct run *run = arg;
 	struct sink *sink = &run->sink;
 	(void)one;
-	run->in_body = true;
 	atomic_fetch_add(&run->t->bytes, n);
-	if (run->answer.status < 200 || run->answer.status >= 300) {
+	if (!run->decided || run->answer.status >= 300) {
 		run->got += n;
 		return run->got > DROPPED_MAX ? 0 : n;
 	}
@@ -368,11 +369,11 @@ static int conclude(struct run *run, CURLcode code, const char *text)
 	if (run->code != 0)
 		return run->code;
 	/* A refusal counts even when its page does not arrive. */
-	if (run->answer.status >= 300 && (code == CURLE_OK || run->in_body))
+	if (run->answer.status >= 300 && run->decided)
 		return 0;
 	if (code != CURLE_OK)
 		return refused(run, code, text);
-	if (run->answer.status < 200)
+	if (!run->decided)
 		return again(run->err, fail(run->err, EIO, "%s (bytes %s): the answer has no status", q->name,
 					    range_of(q)));
 	if (run->sink.grow == NULL && run->got != run->sink.n)
@@ -489,7 +490,10 @@ int transfer_run(struct transfers *t, const struct request *q, struct answer *an
 	if (r != 0)
 		return r;
 	sigpipe_block(&old);
+	int64_t from = now_ms();
 	r = run_hops(s, t, q, answer, hops != NULL ? hops : &unused, err);
+	log_debug("GET %s (bytes %s): status %u, %s, %" PRId64 " ms", q->name, range_of(q), answer->status,
+		  r == 0 ? "whole" : errno_name(-r), now_ms() - from);
 	sigpipe_restore(&old);
 	slot_give(t, s);
 	return r;
