@@ -1,6 +1,7 @@
 #include "mount/call.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,8 @@ void call_run(struct calls *cs, struct call *c)
 		wait_for_facts(cs, c);
 		return;
 	}
+	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode, c->name == NULL ? "" : ", name ",
+		  c->name == NULL ? "" : c->name);
 	c->asked = true;
 	dataset_cover(&c->request, cs->d, &wait.object);
 }
@@ -199,6 +202,7 @@ void call_read(struct calls *cs, const struct call *from, const struct tree_rest
 		finish(c, -EINTR);
 		return;
 	}
+	log_debug("inode %#" PRIx64 ": %zu bytes at %" PRIu64 " wait", c->inode, c->n, c->off);
 	c->asked = true;
 	dataset_read(&c->request, cs->d, &rest->object, rest->off, (char *)c->buf + rest->skip, rest->n);
 }

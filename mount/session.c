@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/log.h"
 #include "mount/channel.h"
 #include "mount/mountpoint.h"
@@ -195,6 +196,19 @@ static int step_ahead(void *ahead)
 	return ahead_step(ahead);
 }
 
+static void announce_options(const struct session *s, const struct options *o)
+{
+	struct buffer text = { 0 };
+	char number[24];
+	for (size_t i = 0; i < option_count; i++) {
+		const char *value = options_text(o, option_definitions[i].name, number, sizeof number);
+		if (value != NULL && buffer_printf(&text, " %s=%s", option_definitions[i].name, value) != 0)
+			break;
+	}
+	log_debug("%s: options%s", s->place, text.at == NULL ? "" : (const char *)text.at);
+	buffer_free(&text);
+}
+
 static void announce(const struct session *s, struct dataset *d)
 {
 	struct dataset_facts facts;
@@ -207,6 +221,7 @@ static void announce(const struct session *s, struct dataset *d)
 		log_info("%s: listings end where counting has come to (list=counted)", s->place);
 	for (size_t i = 0; i < facts.pins && i < 8; i++)
 		log_info("%s: source=%s", s->place, facts.pinned[i]);
+	announce_options(s, facts.options);
 }
 
 /* Opens, tells that it is ready, answers until the end. */
@@ -283,8 +298,10 @@ static int run(struct session *s, struct error *err)
 
 int session_run(const struct cmdline *c, struct error *err)
 {
-	struct session s = { .line = c, .ready = { .pipe = -1 } };
+	/* Static, because the parent leaves all of it to the child without taking it apart: that would unmount. */
+	static struct session s;
 	int code = EXIT_MOUNTED;
+	s = (struct session){ .line = c, .ready = { .pipe = -1 } };
 	if (mountpoint_prepare(c->mountpoint, &s.place, err) != 0)
 		return exit_code_of(err);
 	if (mount_session(&s, err) != 0) {
