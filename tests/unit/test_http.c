@@ -2,17 +2,15 @@
 #include "unit/server.h"
 #include "unit/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -400,6 +398,37 @@ static void cuts_what_is_slow(void)
 	http_free(h);
 }
 
+/* A server whose queue is full answers no SYN: what a black hole looks like from here. */
+static void cuts_what_does_not_connect(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t n = sizeof a;
+	int queued[8];
+	char where[100];
+	struct http *h = client((struct http_options){ .connect_timeout_ms = 300, .stall_timeout_ms = 100 });
+	struct http_pin pin = { 0 };
+	struct source *s;
+	struct error err = { 0 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&a, n), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(fd, 0), 0);
+	CU_ASSERT_EQUAL_FATAL(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+	for (int i = 0; i < 8; i++) {
+		queued[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		connect(queued[i], (struct sockaddr *)&a, n);
+	}
+	snprintf(where, sizeof where, "http://127.0.0.1:%u/x", ntohs(a.sin_port));
+	int64_t from = server_ms();
+	CU_ASSERT_EQUAL(http_open(h, where, false, &pin, &s, &err), -ETIMEDOUT);
+	CU_ASSERT(err.again);
+	CU_ASSERT(server_ms() - from >= 250 && server_ms() - from < 3000);
+	for (int i = 0; i < 8; i++)
+		close(queued[i]);
+	close(fd);
+	http_free(h);
+}
+
 struct reader {
 	pthread_t thread;
 	struct http *h;
@@ -407,6 +436,7 @@ struct reader {
 	const struct http_pin *pin;
 	unsigned seed, reads, wrong;
 	int r;
+	struct error err;
 	int64_t ended;
 };
 
@@ -415,11 +445,8 @@ static void *one_open(void *arg)
 	struct reader *x = arg;
 	struct http_pin pin = { 0 };
 	struct source *s = NULL;
-	struct error err;
-	x->r = http_open(x->h, server_url(x->fault, "data.bin"), false, &pin, &s, &err);
+	x->r = http_open(x->h, server_url(x->fault, "data.bin"), false, &pin, &s, &x->err);
 	x->ended = server_ms();
-	if (x->r != 0)
-		printf("# %s\n", err.text);
 	if (x->r == 0)
 		source_close(s);
 	return NULL;
@@ -504,6 +531,8 @@ static void bounds_its_connections(void)
 	for (unsigned i = 0; i < 6; i++) {
 		pthread_join(x[i].thread, NULL);
 		CU_ASSERT_EQUAL(x[i].r, 0);
+		if (x[i].r != 0)
+			printf("# %s\n", x[i].err.text);
 	}
 	CU_ASSERT(server_ms() - from >= 590);
 	http_free(h);
@@ -594,6 +623,7 @@ int main(void)
 		{ "compares weak tags and never sends them", sends_no_weak_tags },
 		{ "follows redirects", follows_redirects },
 		{ "cuts transfers that stall", cuts_what_is_slow },
+		{ "cuts connections that nobody answers", cuts_what_does_not_connect },
 		{ "stops within 100 ms", stops_at_once },
 		{ "is shared by threads", is_shared_by_threads },
 		{ "keeps to its number of connections", bounds_its_connections },
