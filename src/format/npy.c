@@ -86,7 +86,8 @@ static int take_descr(struct span *s, struct npy *out, struct error *err)
 	struct span text;
 	skip_space(s);
 	if (s->n > 0 && (*s->at == '[' || *s->at == '('))
-		return fail(err, ENOTSUP, "descr is a structure; '<u2', '<u4', '<i4' and '<i8' are supported");
+		return fail(err, ENOTSUP,
+			    "descr is a structure; '<u2', '<u4', '<i4' and '<i8' are supported");
 	if (!take_string(s, &text))
 		return fail(err, EBADMSG, "the header's descr is not a string");
 	size_t n = text.n < NPY_DESCR - 1 ? text.n : NPY_DESCR - 1;
@@ -114,8 +115,9 @@ static int take_entry(struct span *s, struct npy *out, struct error *err)
 		return FORTRAN;
 	}
 	if (span_is(key, "shape"))
-		return take_shape(s, out) ? SHAPE :
-					    fail(err, EBADMSG, "the header's shape is not a tuple of numbers");
+		return take_shape(s, out)
+			       ? SHAPE
+			       : fail(err, EBADMSG, "the header's shape is not a tuple of numbers");
 	return fail(err, EBADMSG, "the header has a key that is not descr, fortran_order or shape");
 }
 
@@ -150,7 +152,8 @@ int npy_parse(struct span in, struct npy *out, struct error *err)
 	    !span_u8(&in, &minor))
 		return fail(err, EBADMSG, "does not begin with NumPy's magic bytes");
 	if (major < 1 || major > 3 || minor != 0)
-		return fail(err, ENOTSUP, "version %u.%u of NumPy's format; 1.0, 2.0 and 3.0 are supported", major, minor);
+		return fail(err, ENOTSUP, "version %u.%u of NumPy's format; 1.0, 2.0 and 3.0 are supported",
+			    major, minor);
 	if (major == 1 && in.n >= 2) {
 		n = load_u16(in.at);
 		span_skip(&in, 2);
@@ -158,7 +161,8 @@ int npy_parse(struct span in, struct npy *out, struct error *err)
 		return fail(err, EBADMSG, "the file ends inside its header");
 	}
 	if (n > NPY_MOST - 12)
-		return fail(err, ENOTSUP, "a header of %" PRIu32 " bytes; at most %d are supported", n, NPY_MOST - 12);
+		return fail(err, ENOTSUP, "a header of %" PRIu32 " bytes; at most %d are supported", n,
+			    NPY_MOST - 12);
 	if (!span_take(&in, n, &dict))
 		return fail(err, EBADMSG, "the file ends inside its header");
 	*out = (struct npy){ .offset = all - in.n };

@@ -18,8 +18,10 @@ static int has_size(const struct source *s, const struct tokenfile *t, struct er
 	uint64_t want;
 	if (mul_u64(t->tokens, t->width, &want) && add_u64(want, t->offset, &want) && want == s->size)
 		return 0;
-	return fail(err, EBADMSG, "%s: the header promises %" PRIu64 " ids of %u bytes from %" PRIu64
-		    ", the file has %" PRIu64 " bytes", s->name, t->tokens, t->width, t->offset, s->size);
+	return fail(err, EBADMSG,
+		    "%s: the header promises %" PRIu64 " ids of %u bytes from %" PRIu64
+		    ", the file has %" PRIu64 " bytes",
+		    s->name, t->tokens, t->width, t->offset, s->size);
 }
 
 static int open_npy(struct source *s, struct tokenfile *out, struct error *err)
@@ -44,16 +46,19 @@ static int open_npy(struct source *s, struct tokenfile *out, struct error *err)
 	if (r != 0)
 		return r;
 	if (npy.dimensions != 1)
-		return fail(err, ENOTSUP, "%s: an array of %u dimensions%s; one is supported", s->name, npy.dimensions,
-			    npy.fortran ? " in Fortran order" : "");
+		return fail(err, ENOTSUP, "%s: an array of %u dimensions%s; one is supported", s->name,
+			    npy.dimensions, npy.fortran ? " in Fortran order" : "");
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		if (strcmp(npy.descr, known[i].descr) != 0)
 			continue;
-		*out = (struct tokenfile){ .offset = npy.offset, .tokens = npy.elements, .width = known[i].width,
+		*out = (struct tokenfile){ .offset = npy.offset,
+					   .tokens = npy.elements,
+					   .width = known[i].width,
 					   .is_signed = known[i].is_signed };
 		return has_size(s, out, err);
 	}
-	return fail(err, ENOTSUP, "%s: descr '%s'; '<u2', '<u4', '<i4' and '<i8' are supported", s->name, npy.descr);
+	return fail(err, ENOTSUP, "%s: descr '%s'; '<u2', '<u4', '<i4' and '<i8' are supported", s->name,
+		    npy.descr);
 }
 
 /* The magic number decides: raw ids that begin so would be a document's start that no tokenizer gives. */
@@ -64,18 +69,21 @@ static bool is_llmc(uint32_t magic, uint32_t *version, uint8_t *width)
 	return magic == 20240520 || magic == 20240801;
 }
 
-static int open_llmc(struct source *s, uint32_t expected, uint8_t width, struct tokenfile *out, struct error *err)
+static int open_llmc(struct source *s, uint32_t expected, uint8_t width, struct tokenfile *out,
+		     struct error *err)
 {
 	uint8_t head[12];
 	if (s->size < LLMC_HEADER)
-		return fail(err, EBADMSG, "%s: %" PRIu64 " bytes, llm.c's header alone has %d", s->name, s->size, LLMC_HEADER);
+		return fail(err, EBADMSG, "%s: %" PRIu64 " bytes, llm.c's header alone has %d", s->name,
+			    s->size, LLMC_HEADER);
 	int r = source_read(s, 0, head, sizeof head, err);
 	if (r != 0)
 		return r;
 	uint32_t version = load_u32(head + 4), tokens = load_u32(head + 8);
 	if (version != expected)
-		return fail(err, ENOTSUP, "%s: llm.c's header of version %" PRIu32 "; %" PRIu32 " is supported", s->name, version,
-			    expected);
+		return fail(err, ENOTSUP,
+			    "%s: llm.c's header of version %" PRIu32 "; %" PRIu32 " is supported", s->name,
+			    version, expected);
 	if (tokens > INT32_MAX)
 		return fail(err, EBADMSG, "%s: llm.c's header has a negative number of tokens", s->name);
 	*out = (struct tokenfile){ .offset = LLMC_HEADER, .tokens = tokens, .width = width };
@@ -94,8 +102,8 @@ static int open_bin(struct source *s, unsigned raw_width, struct tokenfile *out,
 			return open_llmc(s, version, width, out, err);
 	}
 	if (s->size % raw_width != 0)
-		return fail(err, EBADMSG, "%s: %" PRIu64 " bytes are no whole number of ids of %u bytes", s->name, s->size,
-			    raw_width);
+		return fail(err, EBADMSG, "%s: %" PRIu64 " bytes are no whole number of ids of %u bytes",
+			    s->name, s->size, raw_width);
 	*out = (struct tokenfile){ .tokens = s->size / raw_width, .width = (uint8_t)raw_width };
 	return 0;
 }
@@ -105,35 +113,35 @@ int tokenfile_open(struct source *s, bool npy, unsigned raw_width, struct tokenf
 	return npy ? open_npy(s, out, err) : open_bin(s, raw_width, out, err);
 }
 
-/* Ids are looked at a block at a time: the largest of a block of constant size is a loop that compilers turn into
- * vector code, and only a block that has a bad id is searched for it. */
+/* Ids are looked at a block at a time: the largest of a block of constant size is a loop that compilers turn
+ * into vector code, and only a block that has a bad id is searched for it. */
 #define BLOCK 128
 
-#define LARGEST(name, type, to_host)                                                                          \
-	static type name(const uint8_t *in)                                                                   \
-	{                                                                                                     \
-		type most = 0;                                                                                \
-		for (size_t i = 0; i < BLOCK; i++) {                                                          \
-			type v;                                                                               \
-			memcpy(&v, in + i * sizeof v, sizeof v);                                              \
-			v = to_host(v);                                                                       \
-			most = v > most ? v : most;                                                           \
-		}                                                                                             \
-		return most;                                                                                  \
+#define LARGEST(name, type, to_host)                             \
+	static type name(const uint8_t *in)                      \
+	{                                                        \
+		type most = 0;                                   \
+		for (size_t i = 0; i < BLOCK; i++) {             \
+			type v;                                  \
+			memcpy(&v, in + i * sizeof v, sizeof v); \
+			v = to_host(v);                          \
+			most = v > most ? v : most;              \
+		}                                                \
+		return most;                                     \
 	}
 LARGEST(largest_2, uint16_t, le16toh)
 LARGEST(largest_4, uint32_t, le32toh)
 LARGEST(largest_8, uint64_t, le64toh)
 
-#define RESIZE(name, from, to, to_host, to_file)                                                              \
-	static void name(const uint8_t *in, size_t n, uint8_t *out)                                           \
-	{                                                                                                     \
-		for (size_t i = 0; i < n; i++) {                                                              \
-			from v;                                                                               \
-			memcpy(&v, in + i * sizeof v, sizeof v);                                              \
-			to w = to_file((to)to_host(v));                                                       \
-			memcpy(out + i * sizeof w, &w, sizeof w);                                             \
-		}                                                                                             \
+#define RESIZE(name, from, to, to_host, to_file)                    \
+	static void name(const uint8_t *in, size_t n, uint8_t *out) \
+	{                                                           \
+		for (size_t i = 0; i < n; i++) {                    \
+			from v;                                     \
+			memcpy(&v, in + i * sizeof v, sizeof v);    \
+			to w = to_file((to)to_host(v));             \
+			memcpy(out + i * sizeof w, &w, sizeof w);   \
+		}                                                   \
 	}
 RESIZE(resize_2_4, uint16_t, uint32_t, le16toh, htole32)
 RESIZE(resize_4_2, uint32_t, uint16_t, le32toh, htole16)
@@ -161,8 +169,8 @@ static size_t find_bad(const uint8_t *in, size_t n, unsigned width, uint64_t lim
 	return i;
 }
 
-int tokenfile_convert(const struct tokenfile *t, const void *in, size_t n, uint32_t vocab, unsigned to, void *out,
-		      size_t *bad, int64_t *id)
+int tokenfile_convert(const struct tokenfile *t, const void *in, size_t n, uint32_t vocab, unsigned to,
+		      void *out, size_t *bad, int64_t *id)
 {
 	const uint8_t *from = in;
 	/* A negative number is a large unsigned one: above every limit that leaves the sign bit out. */

@@ -114,7 +114,8 @@ static int check_sum(struct source *s, const struct header *h, const uint8_t *he
 }
 
 /* Only the file that was found damaged: somebody else may have made it anew since. */
-static void drop_damaged(struct cache *c, enum folder_kind kind, const char *name, struct source *s, struct error *err)
+static void drop_damaged(struct cache *c, enum folder_kind kind, const char *name, struct source *s,
+			 struct error *err)
 {
 	struct file_stat opened;
 	struct stat named;
@@ -132,8 +133,8 @@ static void drop_damaged(struct cache *c, enum folder_kind kind, const char *nam
 }
 
 /* Opens a file and verifies it: always (counts), or the first time (pieces). */
-static int open_checked(struct cache *c, enum folder_kind kind, const struct cache_key *key, struct source **out,
-			struct header *h, struct error *err)
+static int open_checked(struct cache *c, enum folder_kind kind, const struct cache_key *key,
+			struct source **out, struct header *h, struct error *err)
 {
 	char name[FOLDER_NAME], path[FOLDER_PATH];
 	uint8_t head[HEADER_SIZE];
@@ -150,11 +151,12 @@ static int open_checked(struct cache *c, enum folder_kind kind, const struct cac
 	size_t n = (size_t)min_u64(HEADER_SIZE, s->size);
 	r = source_read(s, 0, head, n, err);
 	if (r == 0)
-		r = header_parse(span_of(head, n), kind == FOLDER_PIECES ? HEADER_PIECE : HEADER_COUNT, key->bytes, s->size,
-				 h, err);
+		r = header_parse(span_of(head, n), kind == FOLDER_PIECES ? HEADER_PIECE : HEADER_COUNT,
+				 key->bytes, s->size, h, err);
 	if (r == 0)
 		r = file_stat(s, &st, err);
-	if (r == 0 && (kind != FOLDER_PIECES || !seen_find(&c->seen, key->bytes, st.inode, now_seconds(), &mark))) {
+	if (r == 0 &&
+	    (kind != FOLDER_PIECES || !seen_find(&c->seen, key->bytes, st.inode, now_seconds(), &mark))) {
 		r = check_sum(s, h, head, err);
 		mark = r == 0;
 		if (r == 0 && kind == FOLDER_PIECES)
@@ -168,7 +170,8 @@ static int open_checked(struct cache *c, enum folder_kind kind, const struct cac
 		source_close(s);
 		return r;
 	}
-	/* The mark is for eviction; where it cannot be made (read-only, another user's file), the file only looks older. */
+	/* The mark is for eviction; where it cannot be made (read-only, another user's file), the file only
+	 * looks older. */
 	if (mark)
 		utimensat(c->folder.at[kind], name, NULL, 0);
 	*out = s;
@@ -182,7 +185,10 @@ int cache_find(struct cache *c, const struct cache_key *key, struct cached_piece
 	int r = open_checked(c, FOLDER_PIECES, key, &s, &h, err);
 	if (r == 0)
 		*out = (struct cached_piece){
-			.source = s, .tokens = h.tokens, .documents = h.documents, .width = h.width,
+			.source = s,
+			.tokens = h.tokens,
+			.documents = h.documents,
+			.width = h.width,
 		};
 	return r;
 }
@@ -223,10 +229,10 @@ struct cache_writer {
 	struct cache_key key;
 	struct hash *hash;
 	int fd;
-	int failed;     /* -errno of the first failure: the file will not be published */
-	uint64_t off;   /* of the chunk, bytes */
+	int failed;	/* -errno of the first failure: the file will not be published */
+	uint64_t off;	/* of the chunk, bytes */
 	uint64_t taken; /* of the room */
-	size_t n;       /* bytes in the chunk */
+	size_t n;	/* bytes in the chunk */
 	char temp[FOLDER_NAME];
 	uint8_t chunk[CHUNK];
 };
@@ -295,7 +301,8 @@ static int write_failed(struct cache_writer *w, int code, const char *what, stru
 	w->failed = -code;
 	if (code == ENOSPC || code == EDQUOT)
 		room_full(w->cache->room);
-	return fail(err, code, "%s: cannot %s a file in work: %s", w->cache->folder.path, what, strerror(code));
+	return fail(err, code, "%s: cannot %s a file in work: %s", w->cache->folder.path, what,
+		    strerror(code));
 }
 
 static int flush_chunk(struct cache_writer *w, struct error *err)
@@ -427,11 +434,13 @@ int cache_get_counts(struct cache *c, const struct cache_key *key, struct buffer
 	return r;
 }
 
-int cache_put_counts(struct cache *c, const struct cache_key *key, const void *bytes, size_t n, struct error *err)
+int cache_put_counts(struct cache *c, const struct cache_key *key, const void *bytes, size_t n,
+		     struct error *err)
 {
 	struct cache_writer *w;
 	if (n > CACHE_COUNTS)
-		return fail(err, ENOTSUP, "%s: a counts record of %zu bytes, the bound is %d", c->folder.path, n, CACHE_COUNTS);
+		return fail(err, ENOTSUP, "%s: a counts record of %zu bytes, the bound is %d", c->folder.path,
+			    n, CACHE_COUNTS);
 	int r = begin(c, FOLDER_COUNTS, key, 1, &w, err);
 	if (r != 0)
 		return r;

@@ -58,8 +58,8 @@ int counts_decode(struct span in, struct counts *out)
 	uint32_t version, pieces, flags, v;
 	uint64_t documents;
 	if (!span_take(&in, 4, &magic) || !span_is(magic, "FWC1") || !span_u32(&in, &version) ||
-	    version != VERSION || !span_u64(&in, &documents) || !span_u32(&in, &pieces) || !span_u32(&in, &flags) ||
-	    flags != 0)
+	    version != VERSION || !span_u64(&in, &documents) || !span_u32(&in, &pieces) ||
+	    !span_u32(&in, &flags) || flags != 0)
 		return -EBADMSG;
 	/* Each piece has a byte or more: what is allocated is bounded by what is there. */
 	if (pieces > COUNTS_PIECES || pieces > in.n)

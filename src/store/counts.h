@@ -1,7 +1,8 @@
 /* counts: the record of what is known of one file's pieces; in the index and in the cache.
  *
- * Bytes: "FWC1", version u32 = 1, documents u64 (UINT64_MAX: not known), pieces u32, flags u32 = 0, then for each piece a LEB128 varint of its tokens + 1
- * (0: cannot be counted). Untrusted when read: every length is checked, a number over 2^32 - 2 or bytes left over are an error. Pure.
+ * Bytes: "FWC1", version u32 = 1, documents u64 (UINT64_MAX: not known), pieces u32, flags u32 = 0, then for
+ * each piece a LEB128 varint of its tokens + 1 (0: cannot be counted). Untrusted when read: every length is
+ * checked, a number over 2^32 - 2 or bytes left over are an error. Pure.
  */
 #ifndef FW_STORE_COUNTS_H
 #define FW_STORE_COUNTS_H

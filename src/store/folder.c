@@ -25,7 +25,8 @@ int folder_make(const char *path, struct error *err)
 	char part[FOLDER_PATH];
 	size_t n = strlen(path);
 	if (n == 0 || n > LONGEST)
-		return fail(err, n == 0 ? ENOENT : ENAMETOOLONG, "%.100s: a folder's path has 1 to %d bytes", path, LONGEST);
+		return fail(err, n == 0 ? ENOENT : ENAMETOOLONG, "%.100s: a folder's path has 1 to %d bytes",
+			    path, LONGEST);
 	for (size_t i = 1; i <= n; i++) {
 		if (path[i] != '/' && path[i] != 0)
 			continue;
@@ -197,7 +198,8 @@ int folder_temp(const struct folder *f, enum folder_kind kind, char name[FOLDER_
 	return fail(err, code, "%s/v1/%s: cannot make a file: %s", f->path, kinds[kind], strerror(code));
 }
 
-/* Where the kernel or the filesystem knows no RENAME_NOREPLACE, two that come at once both win: their bytes are the same. */
+/* Where the kernel or the filesystem knows no RENAME_NOREPLACE, two that come at once both win: their bytes
+ * are the same. */
 static int rename_first(int dir, const char *from, const char *to)
 {
 	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
@@ -211,8 +213,8 @@ static int rename_first(int dir, const char *from, const char *to)
 	return unlinkat(dir, from, 0);
 }
 
-int folder_publish(const struct folder *f, enum folder_kind kind, const char *temp, const uint8_t key[HASH_SIZE],
-		   bool first, struct error *err)
+int folder_publish(const struct folder *f, enum folder_kind kind, const char *temp,
+		   const uint8_t key[HASH_SIZE], bool first, struct error *err)
 {
 	char name[FOLDER_NAME], ab[3];
 	int dir = f->at[kind];
@@ -231,5 +233,6 @@ int folder_publish(const struct folder *f, enum folder_kind kind, const char *te
 		close(sub);
 	}
 	int code = errno;
-	return fail(err, code, "%s/v1/%s/%s: cannot rename to it: %s", f->path, kinds[kind], name, strerror(code));
+	return fail(err, code, "%s/v1/%s/%s: cannot rename to it: %s", f->path, kinds[kind], name,
+		    strerror(code));
 }

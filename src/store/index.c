@@ -23,7 +23,7 @@
 
 #define SLOTS 64
 #define DEFAULT_MAP ((size_t)8 << 30)
-#define WAITING 1024                /* records that are written as one */
+#define WAITING 1024 /* records that are written as one */
 #define WAITING_BYTES ((size_t)4 << 20)
 #define WAITING_MS 1000
 
@@ -34,30 +34,32 @@ struct waiting {
 struct index {
 	pthread_mutex_t lock;
 	char path[FOLDER_PATH]; /* of the slot */
-	int slot;               /* the flock'ed file */
+	int slot;		/* the flock'ed file */
 	size_t map_size;
-	MDB_env *env;           /* NULL: it could not be made anew; nothing is remembered */
+	MDB_env *env; /* NULL: it could not be made anew; nothing is remembered */
 	MDB_dbi dbi;
-	bool failed;            /* an error was logged */
+	bool failed; /* an error was logged */
 	struct waiting waiting[WAITING];
 	size_t n;
-	struct buffer bytes;    /* of what waits */
-	int64_t since;          /* ms, of the first that waits */
+	struct buffer bytes; /* of what waits */
+	int64_t since;	     /* ms, of the first that waits */
 };
 
-/* Filesystems on which a memory map is not coherent, or a lock is not to be trusted. Magic numbers: statfs(2), linux/magic.h and the
- * projects' own headers. */
+/* Filesystems on which a memory map is not coherent, or a lock is not to be trusted. Magic numbers:
+ * statfs(2), linux/magic.h and the projects' own headers. */
 static const char *network_name(const char *dir)
 {
 	static const struct {
 		uint32_t magic;
 		const char *name;
 	} known[] = {
-		{ 0x6969, "NFS" }, { 0x517b, "SMB" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB2" },
-		{ 0x65735546, "FUSE" }, { 0x0bd00bd0, "Lustre" }, { 0x01021997, "9P" }, { 0x00c36400, "Ceph" },
-		{ 0x5346414f, "AFS" }, { 0x6b414653, "AFS" }, { 0x47504653, "GPFS" }, { 0x01161970, "GFS2" },
-		{ 0x7461636f, "OCFS2" }, { 0x19830326, "BeeGFS" }, { 0x73757245, "Coda" }, { 0x564c, "NCP" },
-		{ 0xaad7aaea, "PanFS" }, { 0x20030528, "OrangeFS" }, { 0x786f4256, "vboxsf" },
+		{ 0x6969, "NFS" },	  { 0x517b, "SMB" },	    { 0xff534d42, "CIFS" },
+		{ 0xfe534d42, "SMB2" },	  { 0x65735546, "FUSE" },   { 0x0bd00bd0, "Lustre" },
+		{ 0x01021997, "9P" },	  { 0x00c36400, "Ceph" },   { 0x5346414f, "AFS" },
+		{ 0x6b414653, "AFS" },	  { 0x47504653, "GPFS" },   { 0x01161970, "GFS2" },
+		{ 0x7461636f, "OCFS2" },  { 0x19830326, "BeeGFS" }, { 0x73757245, "Coda" },
+		{ 0x564c, "NCP" },	  { 0xaad7aaea, "PanFS" },  { 0x20030528, "OrangeFS" },
+		{ 0x786f4256, "vboxsf" },
 	};
 	struct statfs fs;
 	if (statfs(dir, &fs) != 0)
@@ -79,8 +81,9 @@ static int64_t now_ms(void)
 static void log_once(struct index *x, const char *what, int code)
 {
 	if (!x->failed)
-		log_warning("%s: cannot %s: %s; what is known of files will be found out again at the next start",
-			    x->path, what, mdb_strerror(code));
+		log_warning(
+			"%s: cannot %s: %s; what is known of files will be found out again at the next start",
+			x->path, what, mdb_strerror(code));
 	x->failed = true;
 }
 
@@ -119,9 +122,11 @@ static int open_env(struct index *x)
 		return r;
 	}
 	r = mdb_env_set_mapsize(x->env, x->map_size);
-	/* NOLOCK: the slot's lock and our mutex are stronger. NOMETASYNC: a power cut may take the last commit, never more. */
+	/* NOLOCK: the slot's lock and our mutex are stronger. NOMETASYNC: a power cut may take the last
+	 * commit, never more. */
 	if (r == 0)
-		r = mdb_env_open(x->env, x->path, MDB_NOLOCK | MDB_NOTLS | MDB_NOMETASYNC | MDB_NORDAHEAD, 0600);
+		r = mdb_env_open(x->env, x->path, MDB_NOLOCK | MDB_NOTLS | MDB_NOMETASYNC | MDB_NORDAHEAD,
+				 0600);
 	if (r == 0)
 		r = mdb_txn_begin(x->env, NULL, 0, &txn);
 	if (r == 0)
@@ -210,8 +215,9 @@ int index_open(const char *dir, size_t map_size, struct index **out, struct erro
 	if (is_rotten(code))
 		code = remake(x, code);
 	if (code != 0)
-		r = fail(err, code == ENOSPC || code == EROFS || code == EACCES || code == ENOMEM ? code : EIO, "%s: cannot open: %s",
-			 x->path, mdb_strerror(code));
+		r = fail(err,
+			 code == ENOSPC || code == EROFS || code == EACCES || code == ENOMEM ? code : EIO,
+			 "%s: cannot open: %s", x->path, mdb_strerror(code));
 out:
 	if (r != 0) {
 		index_close(x);

@@ -12,11 +12,11 @@
 #define DATA_VERSION 1
 #define WORD sizeof(size_t)    /* page numbers, transaction ids */
 #define PAGE_HEAD (WORD + 8)   /* number, pad u16, flags u16, lower u16 and upper u16 or pages u32 */
-#define NODE_HEAD 8            /* size or page u32, flags u16, key size u16 */
+#define NODE_HEAD 8	       /* size or page u32, flags u16, key size u16 */
 #define DB_SIZE (8 + 5 * WORD) /* pad u32, flags u16, depth u16, pages of three kinds, entries, root */
 #define META_SIZE (8 + 2 * WORD + 2 * DB_SIZE + 2 * WORD)
 #define NO_PAGE SIZE_MAX
-#define DEEPEST 32             /* LMDB's cursor stack */
+#define DEEPEST 32 /* LMDB's cursor stack */
 
 enum { IS_BRANCH = 1, IS_LEAF = 2, IS_OVERFLOW = 4, IS_META = 8 };
 enum { NODE_BIG = 1 };
@@ -32,7 +32,7 @@ struct tree {
 struct walk {
 	struct span file;
 	size_t page_size, pages, last; /* pages: of the file; last: page number */
-	uint8_t *used;          /* a bit for each page */
+	uint8_t *used;		       /* a bit for each page */
 };
 
 struct page {
@@ -89,8 +89,8 @@ static bool open_page(struct walk *w, size_t number, unsigned kind, struct page 
 		return false;
 	const uint8_t *at = w->file.at + number * w->page_size;
 	size_t lower = host_u16(at + WORD + 4), upper = host_u16(at + WORD + 6);
-	if (host_word(at) != number || host_u16(at + WORD + 2) != kind || lower < PAGE_HEAD || lower % 2 != 0 ||
-	    lower > upper || upper > w->page_size)
+	if (host_word(at) != number || host_u16(at + WORD + 2) != kind || lower < PAGE_HEAD ||
+	    lower % 2 != 0 || lower > upper || upper > w->page_size)
 		return false;
 	*out = (struct page){ .at = at, .flags = kind, .nodes = (lower - PAGE_HEAD) / 2 };
 	/* LMDB keeps two keys or more in a branch. */
@@ -196,7 +196,8 @@ static bool is_tree_whole(struct walk *w, const struct tree *t)
 			continue;
 		}
 		size_t i = stack[level].next++;
-		if (!open_node(w, &stack[level].page, i, &n) || (i > 0 && n.key.n == 0) || (t->is_free && i > 0 && n.key.n != WORD))
+		if (!open_node(w, &stack[level].page, i, &n) || (i > 0 && n.key.n == 0) ||
+		    (t->is_free && i > 0 && n.key.n != WORD))
 			return false;
 		if (level + 2 == t->depth) {
 			if (!is_leaf_whole(w, t, child_of(&n)))
@@ -238,8 +239,9 @@ static bool read_meta(struct span file, size_t off, struct meta *out)
 	read_tree(dbs + DB_SIZE, false, &out->trees[1]);
 	out->last = host_word(dbs + 2 * DB_SIZE);
 	out->transaction = host_word(dbs + 2 * DB_SIZE + WORD);
-	return out->page_size >= 512 && out->page_size <= 0x8000 && (out->page_size & (out->page_size - 1)) == 0 &&
-	       out->trees[0].flags == INTEGER_KEY && out->trees[1].flags == 0;
+	return out->page_size >= 512 && out->page_size <= 0x8000 &&
+	       (out->page_size & (out->page_size - 1)) == 0 && out->trees[0].flags == INTEGER_KEY &&
+	       out->trees[1].flags == 0;
 }
 
 int lmdbfile_validate(struct span file)

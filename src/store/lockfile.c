@@ -12,7 +12,8 @@
 
 #define LONGEST_NAP_MS 50
 
-/* Another user's file can be locked by who may read it; protected_regular refuses O_CREAT on it in a sticky folder. */
+/* Another user's file can be locked by who may read it; protected_regular refuses O_CREAT on it in a sticky
+ * folder. */
 static int open_lock(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

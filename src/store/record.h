@@ -1,6 +1,7 @@
 /* record: a value of the index with what tells that it is whole.
  *
- * Bytes: CRC-32 (IEEE 802.3, as zlib's) u32 over the key and what follows it, n u32, then n bytes of value. Pure, any thread.
+ * Bytes: CRC-32 (IEEE 802.3, as zlib's) u32 over the key and what follows it, n u32, then n bytes of value.
+ * Pure, any thread.
  */
 #ifndef FW_STORE_RECORD_H
 #define FW_STORE_RECORD_H

@@ -18,9 +18,10 @@
 #include "store/lockfile.h"
 
 #define DEFAULT_BOUND ((uint64_t)50 << 30)
-#define FULL_BYTES ((uint64_t)16 << 20)  /* are evicted at least when the disk is full all the same */
-#define RETRY_MS 2000                /* a scan that made no room is not repeated sooner */
-#define FILES_MOST ((size_t)1 << 20) /* candidates of one eviction; a folder of more is worked off in several */
+#define FULL_BYTES ((uint64_t)16 << 20) /* are evicted at least when the disk is full all the same */
+#define RETRY_MS 2000			/* a scan that made no room is not repeated sooner */
+#define FILES_MOST \
+	((size_t)1 << 20) /* candidates of one eviction; a folder of more is worked off in several */
 
 struct room {
 	const struct folder *folder;
@@ -29,13 +30,13 @@ struct room {
 	bool (*keep)(void *arg, const uint8_t key[HASH_SIZE]);
 	void *keep_arg;
 	pthread_mutex_t scanning; /* one scan at a time; taken before `lock` */
-	pthread_mutex_t lock;     /* the numbers below */
+	pthread_mutex_t lock;	  /* the numbers below */
 	bool scanned;
 	uint64_t bound;
-	uint64_t settled, pending;     /* bytes of pieces, of own files in work */
+	uint64_t settled, pending; /* bytes of pieces, of own files in work */
 	uint64_t pieces, evicted;
-	uint64_t since_scan;           /* bytes settled since */
-	int64_t retry;                 /* ms, 0: at once */
+	uint64_t since_scan; /* bytes settled since */
+	int64_t retry;	     /* ms, 0: at once */
 };
 
 struct file {
@@ -160,7 +161,8 @@ static void first_scan(struct room *r)
 		pthread_mutex_lock(&r->lock);
 		r->settled = s.bytes;
 		r->pieces = s.files;
-		/* With what the cache has already, so that a full cache does not halve its bound at each mount. */
+		/* With what the cache has already, so that a full cache does not halve its bound at each
+		 * mount. */
 		r->bound = r->size;
 		if (r->bound == 0)
 			r->bound = min_u64(DEFAULT_BOUND, available / 2 + s.bytes / 2);
@@ -182,7 +184,8 @@ static int older(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Unlinks the oldest of s until its bytes are at most `target`. What cannot be unlinked (another user's) stays. */
+/* Unlinks the oldest of s until its bytes are at most `target`. What cannot be unlinked (another user's)
+ * stays. */
 static uint64_t unlink_oldest(struct room *r, struct scan *s, uint64_t target)
 {
 	uint64_t gone = 0;
@@ -233,8 +236,8 @@ static bool evict_locked(struct room *r, uint64_t wanted)
 	return enough;
 }
 
-/* Scans, and makes both bounds hold; wanted: bytes that the disk lacks. False when that cannot be done. While somebody
- * else is at it, it is taken to be done. */
+/* Scans, and makes both bounds hold; wanted: bytes that the disk lacks. False when that cannot be done. While
+ * somebody else is at it, it is taken to be done. */
 static bool evict(struct room *r, uint64_t wanted)
 {
 	if (pthread_mutex_trylock(&r->scanning) != 0)
@@ -269,8 +272,8 @@ int room_take(struct room *r, uint64_t n, struct error *err)
 	if (available < keep + n)
 		wanted = keep + n - available + min_u64(r->bound / 20, keep / 10);
 	if ((over || wanted > 0) && !evict(r, wanted))
-		return fail(err, ENOSPC, "%s: no room for a piece: %s, and nothing more may be evicted", r->folder->path,
-			    wanted > 0 ? "the disk is nearly full" : "cache_size is taken");
+		return fail(err, ENOSPC, "%s: no room for a piece: %s, and nothing more may be evicted",
+			    r->folder->path, wanted > 0 ? "the disk is nearly full" : "cache_size is taken");
 	return 0;
 }
 

@@ -15,9 +15,9 @@
 #define SEEN_ENTRIES (1u << 20) /* most entries; 16 bytes each, twice as many places */
 
 struct seen_entry {
-	uint64_t key;   /* first 8 bytes, 0: no entry */
+	uint64_t key;	/* first 8 bytes, 0: no entry */
 	uint32_t inode; /* low bits: a file made anew is verified anew */
-	uint32_t used;  /* seconds, any clock that goes forward */
+	uint32_t used;	/* seconds, any clock that goes forward */
 };
 
 struct seen {

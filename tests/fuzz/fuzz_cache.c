@@ -1,4 +1,5 @@
-/* The header of a cached file: what is taken promises the bytes that are there, and is written in the same bytes. */
+/* The header of a cached file: what is taken promises the bytes that are there, and is written in the same
+ * bytes. */
 #include <stdlib.h>
 
 #include "store/header.h"

@@ -1,4 +1,5 @@
-/* Token files. The first byte chooses: bit 0 an .npy, bit 1 raw ids of 4 bytes, bit 2 ids of 4 bytes are wanted. */
+/* Token files. The first byte chooses: bit 0 an .npy, bit 1 raw ids of 4 bytes, bit 2 ids of 4 bytes are
+ * wanted. */
 #include <stdlib.h>
 
 #include "base/span.h"

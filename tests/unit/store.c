@@ -30,11 +30,14 @@ const char *store_path(const char *dir, const char *kind, unsigned n, const char
 	return path;
 }
 
-struct cache *store_open(const char *dir, uint64_t size, bool (*keep)(void *, const struct cache_key *), void *arg)
+struct cache *store_open(const char *dir, uint64_t size, bool (*keep)(void *, const struct cache_key *),
+			 void *arg)
 {
 	struct error err;
 	struct cache *c = NULL;
-	struct cache_options o = { .dir = dir, .size = size, .keep_free_percent = 1, .keep = keep, .keep_arg = arg };
+	struct cache_options o = {
+		.dir = dir, .size = size, .keep_free_percent = 1, .keep = keep, .keep_arg = arg
+	};
 	if (cache_open(&o, &c, &err) != 0)
 		printf("# %s\n", err.text);
 	return c;

@@ -10,11 +10,13 @@
 
 /* A key that is different for each n. */
 struct cache_key store_key(unsigned n);
-/* "<dir>/v1/<kind>/ab/<62 hex><ending>", as the layout in cache.h says; static, overwritten by the next call. */
+/* "<dir>/v1/<kind>/ab/<62 hex><ending>", as the layout in cache.h says; static, overwritten by the next call.
+ */
 const char *store_path(const char *dir, const char *kind, unsigned n, const char *ending);
 
 /* Opens a cache in dir that keeps no part of the disk free but one percent; NULL when that fails. */
-struct cache *store_open(const char *dir, uint64_t size, bool (*keep)(void *, const struct cache_key *), void *arg);
+struct cache *store_open(const char *dir, uint64_t size, bool (*keep)(void *, const struct cache_key *),
+			 void *arg);
 
 /* Writes a piece of 16-bit ids that are a function of n and place. 0 or -errno. */
 int store_put(struct cache *c, unsigned n, size_t tokens);

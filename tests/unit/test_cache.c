@@ -163,7 +163,8 @@ static void flip(const char *path, size_t at)
 	close(fd);
 }
 
-/* Finds piece 1 with a cache that has not seen it: damaged, deleted and counted; then it can be made again. */
+/* Finds piece 1 with a cache that has not seen it: damaged, deleted and counted; then it can be made again.
+ */
 static void expect_damaged(void)
 {
 	struct cache *c = open_cache();
@@ -505,13 +506,13 @@ static void test_a_group_folder_stays_the_groups(void)
 	cache_close(c);
 }
 
-#define EXPECT(what)                                                          \
-	do {                                                                  \
-		if (!(what)) {                                                \
-			printf("# %s:%d: %s\n", __FILE__, __LINE__, #what);   \
-			fflush(stdout);                                       \
-			_exit(1);                                             \
-		}                                                             \
+#define EXPECT(what)                                                        \
+	do {                                                                \
+		if (!(what)) {                                              \
+			printf("# %s:%d: %s\n", __FILE__, __LINE__, #what); \
+			fflush(stdout);                                     \
+			_exit(1);                                           \
+		}                                                           \
 	} while (0)
 
 static void test_another_users_cache_can_be_read(void)

@@ -8,16 +8,16 @@
 
 /* Written by hand from the header's description. */
 static const uint8_t sample[] = {
-	'F', 'W', 'C', '1', 1, 0, 0, 0,    /* version */
-	0x39, 0x30, 0, 0, 0, 0, 0, 0,      /* 12345 documents */
-	7, 0, 0, 0, 0, 0, 0, 0,            /* pieces, flags */
-	0x00,                              /* cannot be counted */
-	0x01,                              /* 0 */
-	0x7f,                              /* 126 */
-	0x80, 0x01,                        /* 127 */
-	0xff, 0xff, 0xff, 0xff, 0x0f,      /* 2^32 - 2 */
-	0xac, 0x02,                        /* 299 */
-	0x80, 0x80, 0x40,                  /* 2^20 - 1 */
+	'F',  'W',  'C',  '1',	1,    0, 0, 0, /* version */
+	0x39, 0x30, 0,	  0,	0,    0, 0, 0, /* 12345 documents */
+	7,    0,    0,	  0,	0,    0, 0, 0, /* pieces, flags */
+	0x00,				       /* cannot be counted */
+	0x01,				       /* 0 */
+	0x7f,				       /* 126 */
+	0x80, 0x01,			       /* 127 */
+	0xff, 0xff, 0xff, 0xff, 0x0f,	       /* 2^32 - 2 */
+	0xac, 0x02,			       /* 299 */
+	0x80, 0x80, 0x40,		       /* 2^20 - 1 */
 };
 static uint32_t sample_tokens[] = { COUNTS_BAD, 0, 126, 127, 0xfffffffe, 299, 1048575 };
 
@@ -105,9 +105,9 @@ static void test_damaged_heads(void)
 static void test_damaged_numbers(void)
 {
 	static const uint8_t tails[][10] = {
-		{ 0xff, 0xff, 0xff, 0xff, 0x10 },             /* 2^32 + ... */
-		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 },       /* six bytes */
-		{ 0x81, 0x00 },                               /* a longer spelling of 1 */
+		{ 0xff, 0xff, 0xff, 0xff, 0x10 },	/* 2^32 + ... */
+		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 }, /* six bytes */
+		{ 0x81, 0x00 },				/* a longer spelling of 1 */
 		{ 0x80, 0x80, 0x80, 0x80, 0x00 },
 	};
 	static const size_t n[] = { 5, 6, 2, 5 };
@@ -134,7 +134,9 @@ static void test_random_round_trips(void)
 	for (int round = 0; round < 200; round++) {
 		struct buffer b = { 0 };
 		uint32_t tokens[100];
-		struct counts back, c = { .documents = (uint64_t)rand(), .pieces = (uint32_t)(rand() % 100), .tokens = tokens };
+		struct counts back, c = { .documents = (uint64_t)rand(),
+					  .pieces = (uint32_t)(rand() % 100),
+					  .tokens = tokens };
 		for (uint32_t i = 0; i < c.pieces; i++)
 			tokens[i] = ((uint32_t)rand() << 16 ^ (uint32_t)rand()) >> rand() % 32;
 		CU_ASSERT_EQUAL_FATAL(counts_encode(&c, &b), 0);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +80,8 @@ static void test_the_oldest_go(void)
 	CU_ASSERT_EQUAL(store_put(c, 11, TOKENS), 0);
 	CU_ASSERT(is_there(1) && is_there(11));
 	CU_ASSERT_EQUAL(store_put(c, 12, TOKENS), 0);
-	CU_ASSERT(!is_there(1) && !is_there(8) && is_there(5) && is_there(10) && is_there(11) && is_there(12));
+	CU_ASSERT(!is_there(1) && !is_there(8) && is_there(5) && is_there(10) && is_there(11) &&
+		  is_there(12));
 	cache_counters(c, &k);
 	CU_ASSERT_EQUAL(k.evicted, 4);
 	CU_ASSERT_EQUAL(k.pieces, 9);
@@ -208,13 +211,16 @@ static void test_eviction_does_not_disturb_an_open_piece(void)
 
 static void test_foreign_files_are_left_alone(void)
 {
-	static const char *const names[] = { "README", "ab/README", "ab/xx.tok",
-		"ab/ABCDEF00112233445566778899aabbccddeeff00112233445566778899aabb.tok", "zz/x" };
+	static const char *const names[] = {
+		"README", "ab/README", "ab/xx.tok",
+		"ab/ABCDEF00112233445566778899aabbccddeeff00112233445566778899aabb.tok", "zz/x"
+	};
 	char path[4096];
 	struct cache *c = store_open(dir, 2 * PIECE, NULL, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(path, sizeof path, "mkdir -p %s/v1/pieces/ab %s/v1/pieces/zz && touch -d 2001-01-01 %s/v1/pieces/%s",
+		snprintf(path, sizeof path,
+			 "mkdir -p %s/v1/pieces/ab %s/v1/pieces/zz && touch -d 2001-01-01 %s/v1/pieces/%s",
 			 dir, dir, dir, names[i]);
 		CU_ASSERT_EQUAL(system(path), 0);
 	}
@@ -227,13 +233,49 @@ static void test_foreign_files_are_left_alone(void)
 	cache_close(c);
 }
 
-#define EXPECT(what)                                                          \
-	do {                                                                  \
-		if (!(what)) {                                                \
-			printf("# %s:%d: %s\n", __FILE__, __LINE__, #what);   \
-			fflush(stdout);                                       \
-			_exit(1);                                             \
-		}                                                             \
+static struct cache *shared;
+static atomic_int wrong;
+
+static void *use_often(void *arg)
+{
+	unsigned seed = (unsigned)(uintptr_t)arg;
+	for (int i = 0; i < 100; i++) {
+		unsigned n = (unsigned)rand_r(&seed) % 40;
+		int has = store_has(shared, n);
+		if (has < 0 || (has == 0 && store_put(shared, n, TOKENS) != 0))
+			atomic_fetch_add(&wrong, 1);
+	}
+	return NULL;
+}
+
+static void test_threads_that_evict_one_another(void)
+{
+	pthread_t threads[4];
+	struct cache_counters k;
+	shared = store_open(dir, 20 * PIECE, NULL, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(shared);
+	for (uintptr_t i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, use_often, (void *)i), 0);
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CU_ASSERT_EQUAL(wrong, 0);
+	cache_counters(shared, &k);
+	CU_ASSERT(k.evicted > 20 && k.damaged == 0 && k.failed_writes == 0);
+	/* Threads that write while another evicts go on: a piece each above the bound at most. */
+	unsigned there = 0;
+	for (unsigned n = 0; n < 40; n++)
+		there += is_there(n);
+	CU_ASSERT(there > 10 && there <= 24);
+	cache_close(shared);
+}
+
+#define EXPECT(what)                                                        \
+	do {                                                                \
+		if (!(what)) {                                              \
+			printf("# %s:%d: %s\n", __FILE__, __LINE__, #what); \
+			fflush(stdout);                                     \
+			_exit(1);                                           \
+		}                                                           \
 	} while (0)
 
 /* Runs `what` in a child with a disk of 8 MiB of its own at dir. */
@@ -361,6 +403,7 @@ int main(void)
 		{ "one evictor at a time", test_one_evictor_at_a_time },
 		{ "eviction does not disturb an open piece", test_eviction_does_not_disturb_an_open_piece },
 		{ "foreign files are left alone", test_foreign_files_are_left_alone },
+		{ "threads that evict one another", test_threads_that_evict_one_another },
 		{ "a part of the disk stays free", test_a_part_of_the_disk_stays_free },
 		{ "a full disk", test_a_full_disk },
 		{ "a read-only disk", test_a_read_only_disk },

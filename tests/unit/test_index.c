@@ -376,7 +376,9 @@ static void test_network_filesystems(void)
 	static const struct {
 		long magic;
 		const char *name;
-	} known[] = { { 0x6969, "NFS" }, { 0x0bd00bd0, "Lustre" }, { 0xff534d42, "CIFS" }, { 0x65735546, "FUSE" } };
+	} known[] = {
+		{ 0x6969, "NFS" }, { 0x0bd00bd0, "Lustre" }, { 0xff534d42, "CIFS" }, { 0x65735546, "FUSE" }
+	};
 	struct error err;
 	struct index *x;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -400,7 +402,8 @@ static void test_folders_that_cannot_be(void)
 	index_close(x);
 }
 
-/* Puts and commits records one after another until it is killed, and says each number once it is committed. */
+/* Puts and commits records one after another until it is killed, and says each number once it is committed.
+ */
 static void commit_until_killed(int said, uint32_t from)
 {
 	struct index *x = NULL;

@@ -15,7 +15,8 @@
 #define VOCAB 50257
 #define TOKENS 87734 /* of the files below tokens/, by their README */
 
-static int open_bytes(const void *bytes, size_t n, bool npy, unsigned width, struct tokenfile *t, struct error *err)
+static int open_bytes(const void *bytes, size_t n, bool npy, unsigned width, struct tokenfile *t,
+		      struct error *err)
 {
 	struct source *s = source_memory(bytes, n, "memory");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -190,18 +191,23 @@ static void test_npy_descrs(void)
 	struct error err;
 	for (unsigned major = 1; major <= 3; major++)
 		for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-			snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (7,), }", good[i].descr);
+			snprintf(dict, sizeof dict,
+				 "{'descr': '%s', 'fortran_order': False, 'shape': (7,), }", good[i].descr);
 			CU_ASSERT_EQUAL(open_npy(major, dict, 7 * good[i].width, &t, &err), 0);
-			CU_ASSERT(t.tokens == 7 && t.width == good[i].width && t.is_signed == good[i].is_signed);
+			CU_ASSERT(t.tokens == 7 && t.width == good[i].width &&
+				  t.is_signed == good[i].is_signed);
 			CU_ASSERT_EQUAL(t.offset, 128);
 		}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (7,), }", bad[i]);
+		snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (7,), }",
+			 bad[i]);
 		CU_ASSERT_EQUAL(open_npy(1, dict, 14, &t, &err), -ENOTSUP);
 		snprintf(dict, sizeof dict, "descr '%s'", bad[i]);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, dict));
 	}
-	CU_ASSERT_EQUAL(open_npy(1, "{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (7,), }", 14, &t, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(open_npy(1, "{'descr': [('a', '<u2')], 'fortran_order': False, 'shape': (7,), }", 14,
+				 &t, &err),
+			-ENOTSUP);
 }
 
 static void test_npy_spellings(void)
@@ -213,8 +219,13 @@ static void test_npy_spellings(void)
 		"{'descr': '<u2', 'fortran_order': False, 'shape': (7L,), }",
 	};
 	static const char *const bad[] = {
-		"", "{", "{}", "{'descr': '<u2'}", "{'descr': '<u2', 'fortran_order': False, 'shape': (7)}",
-		"{'descr': '<u2', 'fortran_order': False, 'shape': (7,)", "{'descr': '<u2', 'fortran_order': 0, 'shape': (7,)}",
+		"",
+		"{",
+		"{}",
+		"{'descr': '<u2'}",
+		"{'descr': '<u2', 'fortran_order': False, 'shape': (7)}",
+		"{'descr': '<u2', 'fortran_order': False, 'shape': (7,)",
+		"{'descr': '<u2', 'fortran_order': 0, 'shape': (7,)}",
 		"{'descr': '<u2', 'fortran_order': False, 'shape': (7,), 'x': 1}",
 		"{'descr': '<u2', 'descr': '<u2', 'fortran_order': False, 'shape': (7,)}",
 		"{'descr': '<u2', 'fortran_order': False, 'shape': (-7,)}",
@@ -267,8 +278,8 @@ static void test_npy_heads(void)
 }
 
 /* One id after the other, as the header says it: what tokenfile_convert must be equal to. */
-static int convert_slowly(const struct tokenfile *t, const uint8_t *in, size_t n, uint32_t vocab, unsigned to, uint8_t *out,
-			  size_t *bad, int64_t *id)
+static int convert_slowly(const struct tokenfile *t, const uint8_t *in, size_t n, uint32_t vocab, unsigned to,
+			  uint8_t *out, size_t *bad, int64_t *id)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t v = 0;
@@ -288,7 +299,8 @@ static int convert_slowly(const struct tokenfile *t, const uint8_t *in, size_t n
 	return 0;
 }
 
-static void check_against_slow(const struct tokenfile *t, const uint8_t *in, size_t n, uint32_t vocab, unsigned to)
+static void check_against_slow(const struct tokenfile *t, const uint8_t *in, size_t n, uint32_t vocab,
+			       unsigned to)
 {
 	static uint8_t fast[4096 * 8], slow[4096 * 8];
 	size_t bad = 0, slow_bad = 0;
@@ -307,7 +319,9 @@ static void check_against_slow(const struct tokenfile *t, const uint8_t *in, siz
 
 static void test_convert_is_the_slow_one(void)
 {
-	static const struct tokenfile kinds[] = { { .width = 2 }, { .width = 4 }, { .width = 4, .is_signed = true },
+	static const struct tokenfile kinds[] = { { .width = 2 },
+						  { .width = 4 },
+						  { .width = 4, .is_signed = true },
 						  { .width = 8, .is_signed = true } };
 	static const uint32_t vocabs[] = { 50257, 65536, 128256, 1, UINT32_MAX };
 	static uint8_t in[1200 * 8 + 1];
