@@ -42,7 +42,17 @@ export PATH FINEWEB FINEWEB_CACHE FINEWEB_CONFIG HOME PYTHON PYTHONDONTWRITEBYTE
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy
 
 started=
+linked=
 count=0
+
+# mount(8) takes PATH away, and sh then looks for `fineweb` in its standard folders only.
+link_program() {
+	if [ -e /usr/local/bin/fineweb ]; then
+		cmp -s /usr/local/bin/fineweb "$FINEWEB" || echo "# mount(8) runs the fineweb of /usr/local/bin"
+	elif ln -s "$FINEWEB" /usr/local/bin/fineweb; then
+		linked=/usr/local/bin/fineweb
+	fi
+}
 
 # Mounts below $tmp, the last first.
 mounts() {
@@ -56,6 +66,7 @@ cleanup() {
 	for m in $(mounts); do
 		umount "$m" 2>/dev/null || umount -l "$m" 2>/dev/null
 	done
+	[ -z "$linked" ] || rm -f "$linked"
 	rm -rf "$tmp"
 }
 trap cleanup EXIT

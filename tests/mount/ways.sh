@@ -4,6 +4,7 @@
 sample=$data/sample/10BT
 fast=batch_size=4,seq_len=256
 first=$tmp/first
+link_program
 
 # reads_right DIR: the first batch is there and is the one that every way must give; then it is unmounted.
 reads_right() {
