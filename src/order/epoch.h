@@ -19,7 +19,7 @@ enum shuffle { SHUFFLE_BLOCK, SHUFFLE_NONE, SHUFFLE_FULL, SHUFFLE_TORCH };
 enum stride { STRIDE_SEQUENCE, STRIDE_PIECE };
 enum tail { TAIL_DROP, TAIL_PAD };
 
-#ifndef EPOCH_CHECKPOINTS /* tests of the checkpoints build with few */
+#ifndef EPOCH_CHECKPOINTS /* tests build with few */
 #define EPOCH_CHECKPOINTS 65536
 #endif
 

@@ -365,6 +365,7 @@ static void damaged_piece(enum stride stride)
 	CU_ASSERT_EQUAL(epoch_row(some, 0, known, 0, &mine), -ENOENT);
 
 	bad.file[3].sequences[4] = 8;
+	CU_ASSERT_EQUAL(epoch_cover(some, known + 1, &need), 0);
 	CU_ASSERT_EQUAL(epoch_cover(some, UINT64_MAX, &need), 1);
 	CU_ASSERT_EQUAL(epoch_batches(some, &final), whole);
 	for (uint64_t k = 0; k < whole; k++) {
