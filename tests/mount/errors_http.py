@@ -10,7 +10,7 @@ import threading
 import time
 
 from expect import GOOD, NONE, SAMPLE, differing, touching
-from tap import DATA, TMP, Mount, code, digest, equal, ok, read, until
+from tap import DATA, TMP, Mount, code, digest, equal, ok, read, say, until
 
 WWW = TMP / "www"
 CONTROL, LOG = TMP / "control", TMP / "requests"
@@ -208,3 +208,4 @@ down()
 retried()
 flipped()
 interrupted()
+say("# end")

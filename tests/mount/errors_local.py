@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from expect import GOOD, JSONL_2, NONE, RAW, batches_of, differing, touching
-from tap import DATA, FINEWEB, TMP, Mount, code, digest, equal, ok, read, until
+from tap import DATA, FINEWEB, TMP, Mount, code, digest, equal, ok, read, say, until
 
 
 def folder(name):
@@ -120,3 +120,4 @@ uncountable()
 pages()
 changed()
 tokens()
+say("# end")

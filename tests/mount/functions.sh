@@ -99,11 +99,9 @@ check() {
 
 # taps COMMAND...: passes on the unnumbered TAP lines of a command (tests/mount/tap.py), and counts them.
 taps() {
-	"$@" >"$tmp/taps" 2>"$tmp/taps.err"
-	status=$?
-	cat "$tmp/taps"
+	"$@" 2>"$tmp/taps.err" | tee "$tmp/taps"
 	count=$((count + $(grep -cE '^(not )?ok ' "$tmp/taps")))
-	if [ "$status" != 0 ]; then not_ok "$(basename "$2") ends with $status" "$tmp/taps.err"; fi
+	if ! grep -qx '# end' "$tmp/taps"; then not_ok "$(basename "$2") comes to its end" "$tmp/taps.err"; fi
 }
 
 finish() {
@@ -180,7 +178,7 @@ start_nginx() {
 	mkdir -p "$tmp/nginx"
 	cat >"$tmp/nginx/nginx.conf" <<-END
 		user root;
-		worker_processes 1;
+		master_process off;
 		daemon off;
 		error_log $tmp/nginx/error.log;
 		pid $tmp/nginx/pid;
@@ -195,7 +193,7 @@ start_nginx() {
 			server { listen 127.0.0.1:$port; root $1; }
 		}
 	END
-	start nginx -p "$tmp/nginx" -c "$tmp/nginx/nginx.conf" 2>"$tmp/nginx/said"
+	start nginx -p "$tmp/nginx" -c "$tmp/nginx/nginx.conf" >"$tmp/nginx/said" 2>&1
 	nginx=http://127.0.0.1:$port
 	wait_for 5 answers "$port"
 }

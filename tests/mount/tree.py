@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from tap import DATA, code, equal, ok, read, skip
+from tap import DATA, code, equal, ok, read, say, skip, until
 
 mnt = Path(sys.argv[1])
 W, B, T = 2, 4, 256
@@ -97,13 +97,14 @@ def texts():
     size = os.stat(mnt / "stats.json").st_size
     one = read(mnt / "stats.json")
     read(mnt / "rank_0/batch_0005.bin")
+    until(2, lambda: json.loads(read(mnt / "stats.json"))["bytes_read"] > 0)
     two = read(mnt / "stats.json")
     ok(len(one) == len(two) == size == os.stat(mnt / "stats.json").st_size, "stats.json keeps its size", len(one), len(two), size)
     have = json.loads(two)
     want = {"reads", "bytes_read", "cache_hits", "cache_misses", "pieces_fetched", "pieces_tokenized", "pieces_cut", "pieces_filled",
             "bytes_fetched", "requests", "retries", "errors", "blocks_counted", "memory_bytes", "queue_length", "uptime_seconds"}
     equal(set(have), want, "stats.json has its keys")
-    ok(have["bytes_read"] > json.loads(one)["bytes_read"] and have["blocks_counted"] >= 1, "stats.json is made anew for each read", one, two)
+    ok(have["bytes_read"] > json.loads(one)["bytes_read"] and have["blocks_counted"] >= 1, "stats.json is made anew for each read", one.strip(), two.strip())
 
 
 def forms():
@@ -165,3 +166,4 @@ else:
     attributes()
     texts()
     forms()
+say("# end")
