@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
+#include "token/cut.h"
 #include "token/merge.h"
 #include "token/model.h"
 #include "token/nfc.h"
@@ -12,6 +13,8 @@ struct encoder {
 	struct merge merge;
 	struct buffer text;   /* a text made valid and normalised, where it was not */
 	struct buffer normal; /* what it is made in */
+	classify_fn *classify;
+	size_t begin[CUT_MOST + 16]; /* where words begin */
 	uint32_t *ids;  /* of a word that is long */
 	size_t ids_room;
 };
@@ -20,7 +23,7 @@ struct encoder *encoder_new(const struct tokenizer *t)
 {
 	struct encoder *e = calloc(1, sizeof *e);
 	if (e != NULL)
-		e->t = t;
+		*e = (struct encoder){ .t = t, .classify = classify_paths()->run };
 	return e;
 }
 
@@ -37,7 +40,8 @@ void encoder_free(struct encoder *e)
 
 size_t encoder_bound(size_t n)
 {
-	return 3 * n;
+	/* Ids are written some at a time, the last ones perhaps of no meaning. */
+	return 3 * n + 8;
 }
 
 static inline void put(void *ids, size_t at, uint32_t id, unsigned width)
@@ -68,42 +72,80 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 	return merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
-static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void *ids, unsigned width)
+/* Encodes a word that was not found at the first look, and keeps its ids where they fit. Number of ids, or -ENOMEM. */
+static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash, void *ids,
+			     size_t done, unsigned width)
 {
-	const struct tokenizer *t = e->t;
-	size_t done = 0;
-	while (n > 0) {
-		size_t word = t->split(p, n);
-		struct word_key key = { 0 };
-		size_t hash = 0;
-		if (word <= WORD_BYTES) {
-			key = word_key(p, word);
-			hash = word_hash(key);
-			const struct word *known = words_find(&t->words, key, hash);
-			if (known != NULL) {
-				uint32_t four[WORD_IDS];
-				unsigned count = word_ids(known, four);
-				for (unsigned i = 0; i < count; i++)
-					put(ids, done + i, four[i], width);
-				done += count;
-				p += word;
-				n -= word;
-				continue;
-			}
+	const struct word *known = n <= WORD_BYTES ? words_find(&e->t->words, key, hash) : NULL;
+	if (known != NULL)
+		return word_put(known, ids, done, width);
+	const uint32_t *found = NULL;
+	int64_t count = encode_word(e, p, n, &found);
+	for (int64_t i = 0; i < count; i++)
+		put(ids, done + (size_t)i, found[i], width);
+	if (n <= WORD_BYTES && count > 0 && count <= word_most(width))
+		words_add(&e->t->words, key, hash, found, (unsigned)count, width);
+	return count;
+}
+
+/* Words are looked up in two steps, many at a time, so that their places in memory are fetched together. */
+#define AHEAD 64
+
+struct look {
+	struct word_key key;
+	size_t hash;
+};
+
+static inline int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const size_t *begin, size_t words,
+				   void *ids, size_t done, unsigned width)
+{
+	const struct words *w = &e->t->words;
+	struct look look[AHEAD];
+	for (size_t i = 0; i < words; i++) {
+		size_t length = begin[i + 1] - begin[i];
+		look[i].key = word_key_at(p, n, begin[i], length);
+		look[i].hash = word_hash(look[i].key);
+		__builtin_prefetch(&w->at[look[i].hash & w->mask]);
+	}
+	for (size_t i = 0; i < words; i++) {
+		const struct word *here = &w->at[look[i].hash & w->mask];
+		if (word_is(here, look[i].key)) {
+			done += word_put(here, ids, done, width);
+			continue;
 		}
-		const uint32_t *found = NULL;
-		int64_t count = encode_word(e, p, word, &found);
+		int64_t count = encode_unseen(e, p + begin[i], begin[i + 1] - begin[i], look[i].key, look[i].hash, ids, done, width);
 		if (count < 0)
 			return count;
-		for (int64_t i = 0; i < count; i++)
-			put(ids, done + (size_t)i, found[i], width);
-		if (word <= WORD_BYTES && count <= WORD_IDS)
-			words_add(&t->words, key, hash, found, (unsigned)count);
 		done += (size_t)count;
-		p += word;
-		n -= word;
 	}
 	return (int64_t)done;
+}
+
+static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void *ids, unsigned width)
+{
+	struct cut c;
+	size_t *begin = e->begin, words = 0;
+	int64_t done = 0;
+	cut_start(&c, p, n, e->t->split, e->classify);
+	while (words > 0 || c.at < n) {
+		/* The last word found so far ends where the next one begins. */
+		words += cut_more(&c, begin + words);
+		if (c.at == n)
+			begin[words++] = n;
+		for (size_t i = 0; i + 1 < words; i += AHEAD) {
+			size_t k = words - 1 - i < AHEAD ? words - 1 - i : AHEAD;
+			done = encode_words(e, p, n, begin + i, k, ids, (size_t)done, width);
+			if (done < 0)
+				return done;
+		}
+		if (c.at == n)
+			break;
+		if (words > 0) {
+			begin[0] = begin[words - 1];
+			words = 1;
+		}
+	}
+	return done;
 }
 
 /* Puts the text, made valid and normalised, into e->text. */

@@ -179,7 +179,7 @@ static void seed(struct tokenizer *t)
 		if (token.n == 0 || token.n > WORD_BYTES || vocab_is_hidden(&t->vocab, id))
 			continue;
 		struct word_key key = word_key(token.at, token.n);
-		words_add(&t->words, key, word_hash(key), &id, 1);
+		words_add(&t->words, key, word_hash(key), &id, 1, t->width);
 	}
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* No key has this: its length would be 255. */
-#define BUSY UINT64_MAX
+/* No key has this: its length would be 255. A word that is too long has another one. */
+#define BUSY (UINT64_C(255) << 56)
 
 int words_make(struct words *w, size_t entries)
 {
@@ -34,12 +34,34 @@ void words_free(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n)
+#define ONES(bytes) ((bytes) >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * ((bytes) & 7)) - 1)
+#define MASK(n) { ONES(n), ONES((n) > 8 ? (n) - 8 : 0) }
+
+const struct word_key word_mask[WORD_BYTES + 1] = {
+	MASK(0), MASK(1), MASK(2), MASK(3), MASK(4), MASK(5), MASK(6), MASK(7),
+	MASK(8), MASK(9), MASK(10), MASK(11), MASK(12), MASK(13), MASK(14), MASK(15),
+};
+
+/* The ids as word_put wants them. */
+static void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_t two[2])
 {
-	uint32_t four[WORD_IDS] = { 0 };
+	uint16_t narrow[8] = { [7] = (uint16_t)n };
+	uint32_t wide[4] = { [3] = n };
+	for (unsigned i = 0; i < n && i < word_most(width); i++) {
+		if (width == 2)
+			narrow[i] = (uint16_t)ids[i];
+		else
+			wide[i] = ids[i];
+	}
+	memcpy(two, width == 2 ? (const void *)narrow : wide, 16);
+}
+
+void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
+{
+	uint64_t two[2];
 	if (atomic_load_explicit(w->left, memory_order_relaxed) == 0)
 		return;
-	memcpy(four, ids, n * sizeof *ids);
+	pack(ids, n, width, two);
 	for (size_t i = 0; i < WORD_PLACES; i++) {
 		struct word *e = &w->at[(hash ^ i) & w->mask];
 		uint64_t hi = 0;
@@ -51,8 +73,8 @@ void words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		}
 		atomic_fetch_sub_explicit(w->left, 1, memory_order_relaxed);
 		atomic_store_explicit(&e->lo, key.lo, memory_order_relaxed);
-		atomic_store_explicit(&e->ids[0], four[0] | n << 24 | (uint64_t)four[1] << 32, memory_order_relaxed);
-		atomic_store_explicit(&e->ids[1], four[2] | (uint64_t)four[3] << 32, memory_order_relaxed);
+		atomic_store_explicit(&e->ids[0], two[0], memory_order_relaxed);
+		atomic_store_explicit(&e->ids[1], two[1], memory_order_relaxed);
 		atomic_store_explicit(&e->hi, key.hi, memory_order_release);
 		return;
 	}

@@ -12,19 +12,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Longer words and words of more ids are not kept. */
+/* Longer words are not kept, nor words of more ids than word_most. */
 #define WORD_BYTES 15
-#define WORD_IDS 4
 
 /* The bytes of a word behind which are zeros, the last byte is their number: never all zero. */
 struct word_key {
 	uint64_t lo, hi;
 };
 
+/* By length: the bits of a key that are the word's. Little-endian. */
+extern const struct word_key word_mask[WORD_BYTES + 1];
+
 /* Two share a cache line. hi is written last and says that the others are there. */
 struct word {
 	_Atomic uint64_t lo, hi;
-	_Atomic uint64_t ids[2]; /* 24 bits an id, in 32; above the first: how many */
+	_Atomic uint64_t ids[2]; /* as bytes: 7 ids of 2 bytes, or 3 of 4 bytes, and in the last one's place how many */
 };
 
 struct words {
@@ -46,6 +48,23 @@ static inline struct word_key word_key(const uint8_t *p, size_t n)
 	b[15] = (uint8_t)n;
 	memcpy(&key, b, sizeof key);
 	return key;
+}
+
+/* The key of the word of `length` bytes at i of a text of n bytes; of a word that is too long, one that no word has. */
+static inline struct word_key word_key_at(const uint8_t *p, size_t n, size_t i, size_t length)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (length <= WORD_BYTES && i + 16 <= n) {
+		struct word_key key;
+		memcpy(&key, p + i, sizeof key);
+		key.lo &= word_mask[length].lo;
+		key.hi = (key.hi & word_mask[length].hi) | (uint64_t)length << 56;
+		return key;
+	}
+#endif
+	if (length > WORD_BYTES)
+		return (struct word_key){ .hi = UINT64_MAX };
+	return word_key(p + i, length);
 }
 
 static inline size_t word_hash(struct word_key key)
@@ -70,19 +89,33 @@ static inline const struct word *words_find(const struct words *w, struct word_k
 	return NULL;
 }
 
-/* Writes WORD_IDS ids, of which only the first ones count, and returns how many do. */
-static inline unsigned word_ids(const struct word *e, uint32_t ids[WORD_IDS])
+static inline bool word_is(const struct word *e, struct word_key key)
 {
-	uint64_t a = atomic_load_explicit(&e->ids[0], memory_order_relaxed);
-	uint64_t b = atomic_load_explicit(&e->ids[1], memory_order_relaxed);
-	ids[0] = (uint32_t)a & 0xFFFFFF;
-	ids[1] = (uint32_t)(a >> 32);
-	ids[2] = (uint32_t)b;
-	ids[3] = (uint32_t)(b >> 32);
-	return (uint32_t)a >> 24;
+	uint64_t hi = atomic_load_explicit(&e->hi, memory_order_acquire);
+	uint64_t lo = atomic_load_explicit(&e->lo, memory_order_relaxed);
+	return ((hi ^ key.hi) | (lo ^ key.lo)) == 0;
 }
 
-/* Keeps 1 ... WORD_IDS ids of a word, where there is room. */
-void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n);
+/* Most ids that are kept of a word, when an id has `width` bytes. */
+static inline unsigned word_most(unsigned width)
+{
+	return 16 / width - 1;
+}
+
+/* Writes the ids of a word behind the `done` first ones of ids, always 16 bytes, of which only the first ids count. Returns how many do. */
+static inline unsigned word_put(const struct word *e, void *ids, size_t done, unsigned width)
+{
+	uint64_t two[2] = { atomic_load_explicit(&e->ids[0], memory_order_relaxed),
+			    atomic_load_explicit(&e->ids[1], memory_order_relaxed) };
+	memcpy((uint8_t *)ids + done * width, two, sizeof two);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (unsigned)(two[1] >> (width == 2 ? 48 : 32));
+#else
+	return width == 2 ? (unsigned)(two[1] & 0xFFFF) : (unsigned)(two[1] & UINT32_MAX);
+#endif
+}
+
+/* Keeps 1 ... word_most(width) ids of a word, where there is room. */
+void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
 
 #endif

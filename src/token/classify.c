@@ -1,0 +1,140 @@
+#include "token/classify.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
+{
+	for (size_t b = 0; b < blocks; b++, p += 64) {
+		struct masks m = { 0 };
+		for (unsigned i = 0; i < 64; i++) {
+			uint8_t c = p[i];
+			m.letter |= (uint64_t)((uint8_t)((c | 0x20) - 'a') < 26) << i;
+			m.number |= (uint64_t)((uint8_t)(c - '0') < 10) << i;
+			m.blank |= (uint64_t)(c == ' ' || (uint8_t)(c - '\t') < 5) << i;
+			m.space |= (uint64_t)(c == ' ') << i;
+			m.newline |= (uint64_t)(c == '\n' || c == '\r') << i;
+			m.quote |= (uint64_t)(c == '\'') << i;
+			m.high |= (uint64_t)(c >> 7) << i;
+		}
+		out[b] = m;
+	}
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* Signed comparison after a shift of the range to the lowest numbers: bytes from `first` on, `n` of them. */
+static inline __m128i range128(__m128i x, char first, int n)
+{
+	return _mm_cmplt_epi8(_mm_add_epi8(x, _mm_set1_epi8((char)(-128 - first))), _mm_set1_epi8((char)(-128 + n)));
+}
+
+static inline uint64_t bits128(__m128i x, unsigned shift)
+{
+	return (uint64_t)(uint32_t)_mm_movemask_epi8(x) << shift;
+}
+
+static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
+{
+	for (size_t b = 0; b < blocks; b++, p += 64) {
+		struct masks m = { 0 };
+		for (unsigned i = 0; i < 64; i += 16) {
+			__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+			__m128i space = _mm_cmpeq_epi8(x, _mm_set1_epi8(' '));
+			__m128i line = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\n')),
+						    _mm_cmpeq_epi8(x, _mm_set1_epi8('\r')));
+			m.letter |= bits128(range128(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 26), i);
+			m.number |= bits128(range128(x, '0', 10), i);
+			m.blank |= bits128(_mm_or_si128(space, range128(x, '\t', 5)), i);
+			m.space |= bits128(space, i);
+			m.newline |= bits128(line, i);
+			m.quote |= bits128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\'')), i);
+			m.high |= bits128(x, i);
+		}
+		out[b] = m;
+	}
+}
+
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline __m256i range256(__m256i x, char first, int n)
+{
+	return _mm256_cmpgt_epi8(_mm256_set1_epi8((char)(-128 + n)),
+				 _mm256_add_epi8(x, _mm256_set1_epi8((char)(-128 - first))));
+}
+
+AVX2 static inline uint64_t bits256(__m256i x, unsigned shift)
+{
+	return (uint64_t)(uint32_t)_mm256_movemask_epi8(x) << shift;
+}
+
+AVX2 static void classify_avx2(const uint8_t *p, size_t blocks, struct masks *out)
+{
+	for (size_t b = 0; b < blocks; b++, p += 64) {
+		struct masks m = { 0 };
+		for (unsigned i = 0; i < 64; i += 32) {
+			__m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+			__m256i space = _mm256_cmpeq_epi8(x, _mm256_set1_epi8(' '));
+			__m256i line = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\n')),
+						       _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\r')));
+			m.letter |= bits256(range256(_mm256_or_si256(x, _mm256_set1_epi8(0x20)), 'a', 26), i);
+			m.number |= bits256(range256(x, '0', 10), i);
+			m.blank |= bits256(_mm256_or_si256(space, range256(x, '\t', 5)), i);
+			m.space |= bits256(space, i);
+			m.newline |= bits256(line, i);
+			m.quote |= bits256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\'')), i);
+			m.high |= bits256(x, i);
+		}
+		out[b] = m;
+	}
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+
+AVX512 static inline uint64_t range512(__m512i x, char first, int n)
+{
+	return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(first)), _mm512_set1_epi8((char)n));
+}
+
+AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks *out)
+{
+	for (size_t b = 0; b < blocks; b++, p += 64) {
+		__m512i x = _mm512_loadu_si512(p);
+		uint64_t space = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(' '));
+		out[b] = (struct masks){
+			.letter = range512(_mm512_or_si512(x, _mm512_set1_epi8(0x20)), 'a', 26),
+			.number = range512(x, '0', 10),
+			.blank = space | range512(x, '\t', 5),
+			.space = space,
+			.newline = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\n')) |
+				   _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\r')),
+			.quote = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\'')),
+			.high = _mm512_movepi8_mask(x),
+		};
+	}
+}
+#endif
+
+static struct classify_path paths[5];
+
+static void find_paths(void)
+{
+	size_t n = 0;
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+		paths[n++] = (struct classify_path){ "avx512", classify_avx512 };
+	if (__builtin_cpu_supports("avx2"))
+		paths[n++] = (struct classify_path){ "avx2", classify_avx2 };
+	paths[n++] = (struct classify_path){ "sse2", classify_sse2 };
+#endif
+	paths[n] = (struct classify_path){ "scalar", classify_scalar };
+}
+
+const struct classify_path *classify_paths(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_paths);
+	return paths;
+}

@@ -1,0 +1,28 @@
+/* classify: which of 64 bytes are letters, numbers, white space: a bit each.
+ *
+ * There is a path for each instruction set, all with the same result; the best one that the machine has is chosen when a tokenizer is opened.
+ * Pure functions, for any thread.
+ */
+#ifndef FW_TOKEN_CLASSIFY_H
+#define FW_TOKEN_CLASSIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bit i is byte i. Only ASCII is told apart: a byte of a longer code point is in `high` alone. */
+struct masks {
+	uint64_t letter, number, blank, space, newline, quote, high;
+};
+
+/* Classifies `blocks` times 64 bytes. */
+typedef void classify_fn(const uint8_t *p, size_t blocks, struct masks *out);
+
+struct classify_path {
+	const char *name; /* "avx512", "avx2", "sse2", "scalar" */
+	classify_fn *run;
+};
+
+/* The paths that this machine has, best first; the list ends with a NULL name. */
+const struct classify_path *classify_paths(void);
+
+#endif
