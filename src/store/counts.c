@@ -38,18 +38,13 @@ int counts_encode(const struct counts *c, struct buffer *out)
 /* Takes the shortest form of a number below 2^32 and no other, so that a record has one spelling. */
 static bool take_varint(struct span *in, uint32_t *out)
 {
-	uint64_t v = 0;
-	uint8_t byte = 0;
-	for (unsigned i = 0; i < VARINT_MOST; i++) {
-		if (!span_u8(in, &byte))
-			return false;
-		v |= (uint64_t)(byte & 0x7f) << (7 * i);
-		if (byte < 0x80) {
-			*out = (uint32_t)v;
-			return v <= UINT32_MAX && (byte != 0 || i == 0);
-		}
-	}
-	return false;
+	uint8_t shortest[VARINT_MOST];
+	size_t before = in->n;
+	uint64_t v;
+	if (!span_uleb(in, &v) || v > UINT32_MAX)
+		return false;
+	*out = (uint32_t)v;
+	return before - in->n == store_varint(shortest, *out);
 }
 
 int counts_decode(struct span in, struct counts *out)

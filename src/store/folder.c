@@ -35,7 +35,7 @@ int folder_make(const char *path, struct error *err)
 		if (mkdir(part, 0777) == 0) {
 			/* A daemon of root may have any umask, and others are to read. */
 			if (geteuid() == 0)
-				chmod(part, 0755);
+				(void)!chmod(part, 0755);
 			continue;
 		}
 		int code = errno;
@@ -51,17 +51,15 @@ int folder_make(const char *path, struct error *err)
 /* Opens parent/name, made with the folder's mode when it is not there. */
 static int open_sub(int parent, const char *name, mode_t mode)
 {
-	bool made = mkdirat(parent, name, 0700) == 0;
+	bool made = mkdirat(parent, name, mode) == 0;
 	if (!made && errno != EEXIST)
 		return -errno;
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	if (made && fchmod(fd, mode) != 0) {
-		int r = -errno;
-		close(fd);
-		return r;
-	}
+	/* Against the umask; a filesystem without modes refuses, and needs none. */
+	if (made)
+		(void)!fchmod(fd, mode);
 	return fd;
 }
 
@@ -188,7 +186,7 @@ int folder_temp(const struct folder *f, enum folder_kind kind, char name[FOLDER_
 		snprintf(name, FOLDER_NAME, "tmp.%s", hex);
 		int fd = openat(f->at[kind], name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0) {
-			fchmod(fd, (f->mode & 0444) | 0600);
+			(void)!fchmod(fd, (f->mode & 0444) | 0600);
 			return fd;
 		}
 		code = errno;
