@@ -117,6 +117,7 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 #endif
 
 static struct classify_path paths[5];
+static const char *names[5];
 
 static void find_paths(void)
 {
@@ -130,11 +131,20 @@ static void find_paths(void)
 	paths[n++] = (struct classify_path){ "sse2", classify_sse2 };
 #endif
 	paths[n] = (struct classify_path){ "scalar", classify_scalar };
+	for (size_t i = 0; i <= n; i++)
+		names[i] = paths[i].name;
 }
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 const struct classify_path *classify_paths(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, find_paths);
 	return paths;
+}
+
+const char *const *classify_names(void)
+{
+	pthread_once(&once, find_paths);
+	return names;
 }

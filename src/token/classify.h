@@ -25,4 +25,7 @@ struct classify_path {
 /* The paths that this machine has, best first; the list ends with a NULL name. */
 const struct classify_path *classify_paths(void);
 
+/* Their names, NULL behind the last. */
+const char *const *classify_names(void);
+
 #endif

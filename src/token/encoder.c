@@ -38,6 +38,22 @@ void encoder_free(struct encoder *e)
 	free(e);
 }
 
+const char *const *encoder_paths(void)
+{
+	return classify_names();
+}
+
+int encoder_use(struct encoder *e, const char *path)
+{
+	for (const struct classify_path *p = classify_paths(); p->name != NULL; p++) {
+		if (strcmp(p->name, path) == 0) {
+			e->classify = p->run;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 size_t encoder_bound(size_t n)
 {
 	/* Ids are written some at a time, the last ones perhaps of no meaning. */

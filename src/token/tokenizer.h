@@ -15,8 +15,8 @@
 struct tokenizer;
 struct encoder;
 
-/* Opens "gpt2", "cl100k", "o200k" (built in), or a path of a .tiktoken file (pattern: "gpt2", "cl100k", "o200k") or of a byte-level
- * tokenizer.json. pattern is NULL or "" where it does not apply. 0; -ENOENT, -EACCES, -EIO; -EINVAL (a name that is none, a pattern that is missing
+/* Opens "gpt2", "cl100k", "o200k" (built in), or a path of a .tiktoken file (pattern: "gpt2", "cl100k", "o200k", "llama3", "qwen2") or of a
+ * byte-level tokenizer.json (GPT-2, Llama 3, Qwen 2 to 3, OLMo 2, SmolLM2, DeepSeek-V3 and their kin: known by their exact patterns). pattern is NULL or "" where it does not apply. 0; -ENOENT, -EACCES, -EIO; -EINVAL (a name that is none, a pattern that is missing
  * or not known: the text lists them); -EBADMSG (the file is damaged: line, what was expected); -ENOTSUP (a model or pattern that is not supported, named). */
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err);
 void tokenizer_close(struct tokenizer *t);
@@ -25,7 +25,8 @@ void tokenizer_close(struct tokenizer *t);
 struct tokenizer_info {
 	char name[64];       /* "gpt2", or the file's base name */
 	uint32_t vocab;      /* ids are 0 ... vocab - 1; special ids included (gpt2: 50257, cl100k: 100277, o200k: 200019) */
-	int64_t bos;         /* end-of-text id that stands before each document by default, -1: none */
+	int64_t bos;         /* end-of-text id that stands before each document by default, -1: none; of a tokenizer.json its added token
+			      * <|endoftext|>, else <|begin_of_text|>, else DeepSeek's begin of sentence */
 	char sha256[65];     /* of the file as published */
 };
 int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err);
@@ -47,6 +48,11 @@ size_t encoder_bound(size_t n);
  * bytes.decode("utf-8", "replace") does. Writes ids of tokenizer_width bytes each, in the machine's order, to ids, which has room for
  * encoder_bound(n) of them, aligned to their width. Returns their number, or -ENOMEM. */
 int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids);
+
+/* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar"), best first, NULL behind the last.
+ * All give the same ids; a new encoder has the best. encoder_use chooses one by name: 0, or -EINVAL. */
+const char *const *encoder_paths(void);
+int encoder_use(struct encoder *e, const char *path);
 
 /* The bytes of one id (empty for ids that have none); valid as long as t. *n = 0 and NULL for an id out of range. Special ids give their text ("<|endoftext|>"). */
 const uint8_t *tokenizer_bytes(const struct tokenizer *t, uint32_t id, size_t *n);

@@ -12,7 +12,13 @@
 /* How many of the n bytes, from the first, are valid and whole UTF-8. */
 size_t utf8_valid(const uint8_t *p, size_t n);
 
+/* How many bytes at the end of n may be the start of a valid sequence whose rest is not there: 0 ... 3. */
+size_t utf8_tail(const uint8_t *p, size_t n);
+
 /* Copies n bytes to out, which has room for 3 n, each maximal subpart of what is invalid as U+FFFD. Returns the bytes written. */
 size_t utf8_replace(const uint8_t *p, size_t n, uint8_t *out);
+
+/* How many of the n bytes, at the end, begin a character that more bytes could make whole: 0 to 3. */
+size_t utf8_open(const uint8_t *p, size_t n);
 
 #endif
