@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/nearest.h"
 #include "dataset/quantity.h"
 
 enum kind { SOURCE, TEXT, HEX, FLAG, WORD, NUMBER, BITS, SECONDS, TOKENS, SIZE, ID };
@@ -111,45 +112,13 @@ static const struct option_definition *find(const char *name)
 	return NULL;
 }
 
-#define NAME_MAX_LENGTH 32
-
-/* Levenshtein distance of two names of at most NAME_MAX_LENGTH bytes. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[NAME_MAX_LENGTH + 1], na = strlen(a), nb = strlen(b);
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= na; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= nb; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			diagonal = row[j];
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
-/* The option that was probably meant: about a third of the letters may differ. */
 static const char *nearest(const char *name)
 {
 	const char *found = NULL;
-	size_t least = SIZE_MAX, n = strlen(name);
-	if (n > NAME_MAX_LENGTH)
-		return NULL;
-	for (size_t i = 0; i < option_count; i++) {
-		const char *other = option_definitions[i].name;
-		size_t d = distance(name, other), longer = strlen(other) > n ? strlen(other) : n;
-		if (d <= (longer + 2) / 3 && d < least) {
-			least = d;
-			found = other;
-		}
-	}
+	size_t least = SIZE_MAX;
+	for (size_t i = 0; i < option_count; i++)
+		if (nearest_is(name, option_definitions[i].name, &least))
+			found = option_definitions[i].name;
 	return found;
 }
 
@@ -506,7 +475,7 @@ static const char prefix[] = "FINEWEB_";
 /* Sets the option of one variable "FINEWEB_SEQ_LEN=1024". */
 static int read_variable(struct options *o, const char *variable, struct error *err)
 {
-	char key[NAME_MAX_LENGTH + 2];
+	char key[NEAREST_LENGTH + 2];
 	const char *equals = strchr(variable, '=');
 	size_t n = equals == NULL ? strlen(variable) : (size_t)(equals - variable);
 	size_t i = 0;
@@ -518,7 +487,7 @@ static int read_variable(struct options *o, const char *variable, struct error *
 	key[i] = '\0';
 	if (find(key) == NULL) {
 		const char *near = nearest(key);
-		char upper[NAME_MAX_LENGTH + 1] = "";
+		char upper[NEAREST_LENGTH + 1] = "";
 		for (i = 0; near != NULL && near[i] != '\0'; i++)
 			upper[i] = (char)(near[i] >= 'a' && near[i] <= 'z' ? near[i] - 'a' + 'A' : near[i]);
 		if (near == NULL)

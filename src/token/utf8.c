@@ -76,15 +76,3 @@ size_t utf8_replace(const uint8_t *p, size_t n, uint8_t *out)
 	}
 	return (size_t)(o - out);
 }
-
-size_t utf8_open(const uint8_t *p, size_t n)
-{
-	for (size_t k = 1; k <= 3 && k <= n; k++) {
-		const uint8_t *lead = p + n - k;
-		if ((*lead & 0xC0) == 0x80)
-			continue;
-		/* A lead that starts nothing is -1 too, but is no valid beginning of anything. */
-		return *lead >= 0xC2 && *lead < 0xF5 && sequence(lead, k) == -(int)k ? k : 0;
-	}
-	return 0;
-}

@@ -18,7 +18,4 @@ size_t utf8_tail(const uint8_t *p, size_t n);
 /* Copies n bytes to out, which has room for 3 n, each maximal subpart of what is invalid as U+FFFD. Returns the bytes written. */
 size_t utf8_replace(const uint8_t *p, size_t n, uint8_t *out);
 
-/* How many of the n bytes, at the end, begin a character that more bytes could make whole: 0 to 3. */
-size_t utf8_open(const uint8_t *p, size_t n);
-
 #endif
