@@ -112,7 +112,8 @@ static int advance_all(struct streams *s, uint64_t end, uint32_t *stuck, int *ca
 		if (rc == 0)
 			continue;
 		if (rc == -EAGAIN || missing.file == UINT32_MAX) {
-			s->front = p;
+			/* Other streams wait at p + 1 and behind; alone, this one has gone on. */
+			s->front = s->count > 1 ? p : streams_position(s, stream, s->table[stream].open.next);
 			*need = missing;
 			return rc;
 		}
