@@ -12,10 +12,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "dataset/internal.h"
+#include "dataset/sidecount.h"
 #include "format/jsonl.h"
 #include "format/parquet.h"
 
 #define MOST_TOKENS (UINT32_MAX - 2) /* of a piece: what the manifest can hold */
+#define NEEDS 40                     /* what is counted side by side, at most */
 #define RETRY_S 10 /* between attempts of the background at what failed for a passing reason */
 
 enum { DONE = 1 }; /* beside 0 (something was counted), -EAGAIN (being fetched) and other -errno */
@@ -35,6 +37,26 @@ static int give_up(struct dataset *d, uint32_t file, uint32_t piece, int r, cons
 	return 0;
 }
 
+static uint64_t pieces_of_groups(const struct dataset *d, uint32_t groups)
+{
+	return max_u64(1, ceil_div(groups, max_u64(1, ceil_div(d->options.seq_len, 16384))));
+}
+
+/* From the head of the footer: a permutation does not need the other megabytes of it. */
+static int count_row_groups(struct dataset *d, uint32_t file, uint64_t *pieces, struct error *err)
+{
+	struct source *s;
+	enum file_kind kind;
+	uint32_t groups = 0;
+	int r = manifest_open(d->manifest, file, &s, &kind, err);
+	if (r != 0)
+		return r;
+	r = parquet_count_row_groups(s, NULL, &groups, err);
+	source_close(s);
+	*pieces = pieces_of_groups(d, groups);
+	return r;
+}
+
 static int count_file(struct dataset *d, uint32_t file, struct error *err)
 {
 	const struct listed_file *f = manifest_file(d->manifest, file);
@@ -49,11 +71,16 @@ static int count_file(struct dataset *d, uint32_t file, struct error *err)
 		return r == -ENOENT ? 0 : r;
 	switch (f->kind) {
 	case KIND_PARQUET:
+		if (f->remote && file > 0) {
+			r = count_row_groups(d, file, &pieces, err);
+			if (r != 0)
+				return r;
+			break;
+		}
 		r = textfiles_get(d->textfiles, file, &t, err);
 		if (r != 0)
 			return r;
-		pieces = max_u64(1, ceil_div(parquet_row_groups(t->parquet),
-		                             max_u64(1, ceil_div(d->options.seq_len, 16384))));
+		pieces = pieces_of_groups(d, parquet_row_groups(t->parquet));
 		textfiles_put(d->textfiles, t, false);
 		break;
 	case KIND_JSONL:
@@ -114,55 +141,74 @@ static int count_column(struct dataset *d, uint32_t file, uint32_t piece, struct
 	return r;
 }
 
-/* Pieces that will be needed as well, so that the workers are never idle while a whole source is counted. */
-static void want_more(struct dataset *d, uint32_t file, uint32_t piece)
+/* Whether counting a need costs no tokenising. */
+static bool is_cheap(struct dataset *d, const struct order_need *need)
 {
-	unsigned ahead = 2 * d->options.threads;
-	uint32_t files = manifest_files(d->manifest);
-	for (uint32_t f = file, p = piece + 1; ahead > 0 && f < files && f - file < 64; f++, p = 0) {
-		int64_t n = manifest_pieces(d->manifest, f);
-		for (; n > 0 && p < n && ahead > 0; p++)
-			if (manifest_tokens(d->manifest, f, p) == -EAGAIN) {
-				pieces_want(d->pieces, f, p, PRIORITY_COUNT);
-				ahead--;
-			}
-	}
+	return d->by_column || need->piece == ORDER_PIECES || d->token_files ||
+	       manifest_pieces(d->manifest, need->file) == -EAGAIN;
 }
 
-/* 0: it is counted (or known to be bad) now; -EAGAIN: it is being made; other -errno: not now. */
-static int count_need(struct dataset *d, const struct order_need *need, bool reader, struct error *err)
+/* Counts what costs no tokenising. 0: it is counted (or known to be bad) now; other -errno: not now. */
+static int count_cheap(struct dataset *d, const struct order_need *need, struct error *err)
 {
-	const struct listed_file *f = manifest_file(d->manifest, need->file);
 	struct tokenfile t;
 	int r;
-	if (manifest_is_tokens(f->kind)) {
+	if (d->token_files) {
 		r = manifest_tokenfile(d->manifest, need->file, &t, err);
-		return r == 0 || manifest_tokenfile_now(d->manifest, need->file, &t) != -EAGAIN
-		               ? 0
-		               : give_up(d, need->file, ORDER_PIECES, r, err);
+		if (r == 0 || manifest_tokenfile_now(d->manifest, need->file, &t) != -EAGAIN)
+			return 0;
+		return give_up(d, need->file, ORDER_PIECES, r, err);
 	}
-	if (need->piece == ORDER_PIECES || manifest_pieces(d->manifest, need->file) == -EAGAIN) {
+	if (manifest_pieces(d->manifest, need->file) == -EAGAIN) {
 		r = count_file(d, need->file, err);
 		return r < 0 ? give_up(d, need->file, ORDER_PIECES, r, err) : 0;
 	}
-	if (d->by_column) {
-		r = count_column(d, need->file, need->piece, err);
-		return r < 0 ? give_up(d, need->file, need->piece, r, err) : 0;
+	if (need->piece == ORDER_PIECES || manifest_tokens(d->manifest, need->file, need->piece) != -EAGAIN)
+		return 0;
+	r = count_column(d, need->file, need->piece, err);
+	return r < 0 ? give_up(d, need->file, need->piece, r, err) : 0;
+}
+
+int counting_remote(struct dataset *d, const struct order_need *need, struct error *err)
+{
+	return count_cheap(d, need, err);
+}
+
+/* Counts by tokenising: the piece is made, and counted when it is. */
+static int count_exactly(struct dataset *d, const struct order_need *need, enum priority priority,
+                         struct error *err)
+{
+	struct piece_ref ref;
+	int r = pieces_get(d->pieces, need->file, need->piece, priority, &ref, err);
+	if (r == 0)
+		pieces_put(d->pieces, &ref);
+	if (r == 0 || r == -EAGAIN)
+		return manifest_tokens(d->manifest, need->file, need->piece) == -EAGAIN ? -EAGAIN : 0;
+	return give_up(d, need->file, need->piece, r, err);
+}
+
+/* 0: it is counted (or known to be bad) now; -EAGAIN: it is being counted; other -errno: not now. */
+static int count_need(struct dataset *d, const struct order_need *need, bool reader, struct error *err)
+{
+	if (!is_cheap(d, need))
+		return count_exactly(d, need, reader ? PRIORITY_READER : PRIORITY_COUNT, err);
+	if (d->sidecount != NULL && manifest_remote(d->manifest, need->file))
+		return sidecount_want(d->sidecount, need, err);
+	return count_cheap(d, need, err);
+}
+
+/* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. */
+static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n)
+{
+	uint32_t making = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_cheap(d, &needs[i])) {
+			if (d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file))
+				sidecount_want(d->sidecount, &needs[i], NULL);
+		} else if (making++ < 2 * d->options.threads) {
+			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_COUNT);
+		}
 	}
-	r = pieces_want(d->pieces, need->file, need->piece, reader ? PRIORITY_READER : PRIORITY_COUNT);
-	if (r == -EAGAIN && d->background)
-		want_more(d, need->file, need->piece);
-	if (r == 0 && manifest_tokens(d->manifest, need->file, need->piece) == -EAGAIN)
-		return -EAGAIN;
-	if (r != 0 && r != -EAGAIN) {
-		struct piece_ref ref;
-		r = pieces_get(d->pieces, need->file, need->piece, PRIORITY_COUNT, &ref, err);
-		if (r == 0)
-			pieces_put(d->pieces, &ref);
-		if (r != 0 && r != -EAGAIN)
-			r = give_up(d, need->file, need->piece, r, err);
-	}
-	return r;
 }
 
 int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t tokens, uint64_t documents,
@@ -265,7 +311,15 @@ static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batc
 	}
 	r = view_cover(view, batches, &need);
 	if (r == -EAGAIN) {
+		struct order_need more[NEEDS];
+		uint32_t n = 0;
 		r = count_need(d, &need, reader, err);
+		if (r == -EAGAIN) {
+			pthread_mutex_lock(&view->lock);
+			n = epoch_needs(view->order, more, NEEDS);
+			pthread_mutex_unlock(&view->lock);
+		}
+		count_more(d, more, n);
 	} else if (r == 0 || r == 1) {
 		r = DONE;
 	} else {

@@ -15,6 +15,7 @@
 #include "dataset/damage.h"
 #include "dataset/internal.h"
 #include "dataset/prefetch.h"
+#include "dataset/sidecount.h"
 #include "io/listing.h"
 
 #define LISTEN_NS 5000000000 /* counting goes on for so long before the mount is ready */
@@ -187,6 +188,11 @@ static int open_of(void *arg, uint32_t file, struct source **out, enum file_kind
 	return manifest_open(((struct dataset *)arg)->manifest, file, out, kind, err);
 }
 
+static bool still_of(void *arg, uint32_t file)
+{
+	return manifest_still(((struct dataset *)arg)->manifest, file);
+}
+
 static bool remote_of(void *arg, uint32_t file)
 {
 	return manifest_remote(((struct dataset *)arg)->manifest, file);
@@ -217,6 +223,7 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 		.column = o->column,
 		.page = (size_t)(o->memory / 2),
 		.open = open_of,
+		.still = still_of,
 		.arg = d,
 	};
 	if (r == 0)
@@ -406,6 +413,8 @@ static int wait_ready(struct dataset *d, struct error *err)
 static int start(struct dataset *d, struct error *err)
 {
 	int r = prefetch_new(d, err);
+	if (r == 0 && d->remote)
+		r = sidecount_new(d, counting_remote, &d->sidecount, err);
 	if (r == 0)
 		r = requests_start(d, err);
 	if (r != 0)
@@ -479,6 +488,7 @@ void dataset_close(struct dataset *d)
 		counting_wake(d);
 		pthread_join(d->counter, NULL);
 	}
+	sidecount_free(d->sidecount);
 	requests_stop(d);
 	prefetch_stop(d);
 	pieces_free(d->pieces);

@@ -21,6 +21,7 @@
 #include "token/tokenizer.h"
 
 struct prefetch;
+struct sidecount;
 struct damage;
 
 struct request_list {
@@ -46,6 +47,7 @@ struct dataset {
 	struct handles *handles;
 	struct views *views;
 	struct prefetch *prefetch;
+	struct sidecount *sidecount; /* of a remote source of text, else NULL */
 	struct damage *damage;
 	bool token_files; /* the source is token files */
 	bool by_column;
@@ -91,6 +93,8 @@ void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 
 /* counting.c */
 void *counting_thread(void *dataset);
+/* Counts what takes a server's answer: sidecount_new's count. */
+int counting_remote(struct dataset *d, const struct order_need *need, struct error *err);
 /* One piece was made: pieces_options.made. */
 int counting_made(void *dataset, uint32_t file, uint32_t piece, int result, uint64_t tokens,
                   uint64_t documents, struct error *err);

@@ -213,6 +213,21 @@ static int open_local(struct manifest *m, uint32_t file, struct source **out, st
 	return r;
 }
 
+bool manifest_still(void *arg, uint32_t file)
+{
+	struct manifest *m = arg;
+	const struct listed_file *f = &m->files.files[file];
+	struct file_stat st;
+	if (f->remote)
+		return true;
+	if (file_stat_path(f->where, &st) != 0)
+		return false;
+	pthread_mutex_lock(&m->lock);
+	bool same = st.size == f->size && st.inode == f->inode && st.mtime_ns == f->mtime_ns;
+	pthread_mutex_unlock(&m->lock);
+	return same;
+}
+
 int manifest_open(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err)
 {
 	struct manifest *m = arg;

@@ -48,6 +48,8 @@ int64_t manifest_date(const struct manifest *m);
 /* Opens a file and holds it against its pin. May wait. -ESTALE when it changed. The signature is
  * textfiles_options.open's; m is a struct manifest. */
 int manifest_open(void *m, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
+/* Whether a local file's path still has the size, inode and mtime that are known. True for a remote file: each of its ranges is checked. */
+bool manifest_still(void *m, uint32_t file);
 /* The pin: 32 bytes. May wait (reads head and tail once). */
 int manifest_pin(void *m, uint32_t file, uint8_t out[32], struct error *err);
 bool manifest_remote(void *m, uint32_t file);

@@ -138,29 +138,54 @@ static struct textfile *find(struct textfiles *t, uint32_t file)
 	return NULL;
 }
 
-int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
+/* Takes a file out of the table. True when nobody uses it: then the caller closes it, outside the lock. */
+static bool drop(struct textfiles *t, struct textfile *f)
 {
-	pthread_mutex_lock(&t->lock);
-	struct textfile *f = find(t, file);
-	if (f == NULL) {
-		pthread_mutex_unlock(&t->lock);
-		struct textfile *made = NULL;
-		int r = textfile_open(t, file, &made, err);
-		if (r != 0)
-			return r;
-		pthread_mutex_lock(&t->lock);
-		f = find(t, file);
-		if (f != NULL) {
-			textfile_close(made);
-		} else {
-			f = made;
-			keep(t, f);
-		}
-	}
+	for (size_t i = 0; i < TEXTFILES_OPEN; i++)
+		if (t->open[i] == f)
+			t->open[i] = NULL;
+	f->dropped = true;
+	return f->users == 0;
+}
+
+static struct textfile *use(struct textfiles *t, struct textfile *f)
+{
 	f->users++;
 	f->used = ++t->clock;
+	return f;
+}
+
+int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
+{
+	bool still = t->options.still(t->options.arg, file);
+	struct textfile *gone = NULL, *f;
+	pthread_mutex_lock(&t->lock);
+	f = find(t, file);
+	if (f != NULL && still) {
+		*out = use(t, f);
+		pthread_mutex_unlock(&t->lock);
+		return 0;
+	}
+	if (f != NULL && drop(t, f))
+		gone = f;
 	pthread_mutex_unlock(&t->lock);
-	*out = f;
+	if (gone != NULL)
+		textfile_close(gone);
+	struct textfile *made = NULL;
+	int r = textfile_open(t, file, &made, err);
+	if (r != 0)
+		return r;
+	pthread_mutex_lock(&t->lock);
+	f = find(t, file);
+	if (f == NULL) {
+		f = made;
+		made = NULL;
+		keep(t, f);
+	}
+	*out = use(t, f);
+	pthread_mutex_unlock(&t->lock);
+	if (made != NULL)
+		textfile_close(made);
 	return 0;
 }
 
@@ -168,13 +193,7 @@ void textfiles_put(struct textfiles *t, struct textfile *f, bool again)
 {
 	pthread_mutex_lock(&t->lock);
 	f->users--;
-	if (again && !f->dropped) {
-		for (size_t i = 0; i < TEXTFILES_OPEN; i++)
-			if (t->open[i] == f)
-				t->open[i] = NULL;
-		f->dropped = true;
-	}
-	bool last = f->dropped && f->users == 0;
+	bool last = f->dropped || again ? drop(t, f) : false;
 	pthread_mutex_unlock(&t->lock);
 	if (last)
 		textfile_close(f);

@@ -35,6 +35,8 @@ struct textfiles_options {
 	size_t page;        /* bytes of a page or a line at most */
 	/* Opens the bytes of a file and holds them against its pin. */
 	int (*open)(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
+	/* Whether an open file still is what was opened; where not, it is opened anew, which says why. */
+	bool (*still)(void *arg, uint32_t file);
 	void *arg;
 };
 

@@ -97,16 +97,30 @@ out:
 	return r;
 }
 
+static void of_stat(const struct stat *st, struct file_stat *out)
+{
+	*out = (struct file_stat){
+		.size = (uint64_t)st->st_size,
+		.inode = (uint64_t)st->st_ino,
+		.device = (uint64_t)st->st_dev,
+		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+	};
+}
+
 int file_stat(struct source *s, struct file_stat *out, struct error *err)
 {
 	struct stat st;
 	if (fstat(((struct file_source *)s)->fd, &st) != 0)
 		return fail(err, EIO, "%s: cannot stat: %s", s->name, strerror(errno));
-	*out = (struct file_stat){
-		.size = (uint64_t)st.st_size,
-		.inode = (uint64_t)st.st_ino,
-		.device = (uint64_t)st.st_dev,
-		.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-	};
+	of_stat(&st, out);
+	return 0;
+}
+
+int file_stat_path(const char *path, struct file_stat *out)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return -errno;
+	of_stat(&st, out);
 	return 0;
 }

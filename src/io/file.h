@@ -22,5 +22,7 @@ int file_open(const char *path, struct source **out, struct error *err);
 
 /* fstat of an open file source as it is now. `s` must be from file_open. 0 or -EIO. */
 int file_stat(struct source *s, struct file_stat *out, struct error *err);
+/* stat of a path. 0 or -errno. */
+int file_stat_path(const char *path, struct file_stat *out);
 
 #endif

@@ -202,6 +202,11 @@ int epoch_cover(struct epoch *e, uint64_t batches, struct order_need *need)
 	return e->final ? 1 : rc;
 }
 
+uint32_t epoch_needs(struct epoch *e, struct order_need *out, uint32_t most)
+{
+	return piecelist_needs(&e->streams.list, e->streams.front, out, most);
+}
+
 int epoch_cover_blocks(struct epoch *e, uint64_t blocks, struct order_need *need)
 {
 	int rc = cover(e, 0, blocks, need);

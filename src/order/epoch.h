@@ -86,6 +86,10 @@ int epoch_cover(struct epoch *e, uint64_t batches, struct order_need *need);
 /* The same until block `blocks - 1` of every stream is closed (for prefetch and counting). */
 int epoch_cover_blocks(struct epoch *e, uint64_t blocks, struct order_need *need);
 
+/* After epoch_cover said -EAGAIN: what it will need next, the sooner the earlier, at most `most` of it, so that an owner can
+ * count side by side. Returns how many; need not be all, and some may turn out not to be needed. */
+uint32_t epoch_needs(struct epoch *e, struct order_need *out, uint32_t most);
+
 /* Batches of each rank that the counted blocks cover; *final says that there are no more. Under tail=pad
  * the last ones only once all is counted. */
 uint64_t epoch_batches(const struct epoch *e, bool *final);

@@ -438,3 +438,30 @@ int piecelist_find(struct piecelist *l, uint32_t file, uint32_t piece, uint64_t 
 	*p = g->start + (l->mixed ? unpermute(&g->mixed, member) : member);
 	return 0;
 }
+
+#define NEEDS_LOOK 4096 /* pieces that piecelist_needs looks at */
+
+uint32_t piecelist_needs(struct piecelist *l, uint64_t p, struct order_need *out, uint32_t most)
+{
+	uint32_t n = 0, end = l->known;
+	struct order_need need;
+
+	/* The group of p is the one that is being added up, unless it is known to its end. */
+	if (p >= l->known_at || l->known % l->mix != 0)
+		end = (uint32_t)min_u64(l->files, ((uint64_t)l->known / l->mix + 1) * l->mix);
+	for (uint32_t i = l->known; i < end && n < most; i++) {
+		uint32_t file = file_at(l, i);
+
+		if (l->of.pieces(l->of.arg, file) == -EAGAIN)
+			out[n++] = (struct order_need){ .file = file, .piece = ORDER_PIECES };
+	}
+	for (uint64_t i = p; end == l->known && i < p + NEEDS_LOOK && i < l->known_at && n < most; i++) {
+		uint32_t file, piece;
+
+		if (piecelist_at(l, i, &file, &piece, &need) != 0)
+			break;
+		if (l->of.sequences(l->of.arg, file, piece) == -EAGAIN)
+			out[n++] = (struct order_need){ .file = file, .piece = piece };
+	}
+	return n;
+}

@@ -71,6 +71,9 @@ void piecelist_free(struct piecelist *l);
  * many pieces): need->file is UINT32_MAX. */
 int piecelist_run(struct piecelist *l, uint64_t p, uint64_t step, uint64_t most, struct piecerun *run,
                   struct order_need *need);
+/* What walking on from position p will ask for next, at most `most` of it: files of p's group whose number of pieces is
+ * not known; where all are, pieces from p on, within 4,096, whose sequences are not. Returns how many. */
+uint32_t piecelist_needs(struct piecelist *l, uint64_t p, struct order_need *out, uint32_t most);
 /* Position behind the last piece of p's group. Returns as above. */
 int piecelist_group_end(struct piecelist *l, uint64_t p, uint64_t *end, struct order_need *need);
 /* The piece at position p. Returns as above. */
