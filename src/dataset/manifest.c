@@ -208,8 +208,10 @@ static int open_local(struct manifest *m, uint32_t file, struct source **out, st
 			pthread_mutex_unlock(&m->lock);
 		}
 	}
-	if (r != 0)
+	if (r != 0) {
 		source_close(*out);
+		*out = NULL;
+	}
 	return r;
 }
 
