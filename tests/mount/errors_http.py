@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from expect import GOOD, NONE, SAMPLE, differing, touching
+from expect import GOOD, BY_PIECE, SAMPLE, differing, touching
 from tap import DATA, TMP, Mount, code, digest, equal, ok, read, say, until
 
 WWW = TMP / "www"
@@ -63,9 +63,10 @@ def refused():
         ("connections that are reset beyond retry", "reset;bytes=10", "EIO"),
         ("answers that are no HTTP", "garbage", "EIO"),
         ("an answer of another range", "range;kind=first", "EIO"),
+        ("answers that are compressed unasked", "gzip", "ENOTSUP"),
     )
     for what, fault, name in cases:
-        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh()), foreground=True) as m:
+        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh()), foreground=True) as m:
             control("000_00001* " + fault)
             begun = time.monotonic()
             wrong = differing(m, touching(1), [name])
@@ -76,7 +77,7 @@ def refused():
 
 def silent():
     for what, fault in (("a server that never answers", "silent"), ("a transfer that stalls", "stall;bytes=100")):
-        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+        with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
             control("000_00001* " + fault)
             begun = time.monotonic()
             k = min(touching(1))
@@ -89,14 +90,14 @@ def silent():
 
 
 def down():
-    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
         cached = differing(m, set(range(10, 118)), ["?"])
         p.kill()
         p.wait()
         again = differing(m, set(range(10, 118)), ["?"])
         ok([c for c in cached if "batch 0:" in c] == [] == [c for c in again if "batch 0:" in c], "what is cached reads while the server is down")
     # Cold: nothing is cached but what counting read.
-    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (NONE, fresh())) as m:
+    with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
         p.kill()
         p.wait()
         begun = time.monotonic()
@@ -108,13 +109,13 @@ def down():
 def retried():
     """Faults that pass: the reader sees nothing of them."""
     for fault in ("status;code=503;first=2", "status;code=429;retry=1;first=1", "reset;bytes=100;first=1", "truncate;bytes=77;first=2",
-                  "garbage;first=1", "length;first=1", "range;kind=garbage;first=1", "gzip;first=1", "redirect;first=1", "chunked",
+                  "garbage;first=1", "length;first=1", "range;kind=garbage;first=1", "redirect;first=1", "chunked",
                   "unframed", "noetag", "late;seconds=0.02"):
         with server() as (url, _):
             try:
                 if fault == "noetag":
                     control("* noetag")
-                with Mount(sample(url), "%s,%s,retry=30" % (NONE, fresh())) as m:
+                with Mount(sample(url), "%s,%s,retry=30" % (BY_PIECE, fresh())) as m:
                     control("* " + fault)
                     wrong = differing(m)
                     ok(not wrong, "%s: read right all the same" % fault, *wrong[:6])
@@ -124,8 +125,7 @@ def retried():
 
 def flipped():
     """good_crc.parquet has page CRCs: a byte that flips on the way is fetched once more, on a new connection."""
-    crc = next(i for i, (a, b) in enumerate(zip((DATA / "bad/good_crc.parquet").read_bytes(), (DATA / "bad/page_crc.parquet").read_bytes()))
-               if a != b)
+    crc = 5000  # in the first row group's text, and not in the last 64 KiB, which come with the footer
     options = "batch_size=2,seq_len=128,shuffle=none,retry=2"
     for what, fault in (("once", "flip;at=%d;first=1" % crc), ("always", "flip;at=%d" % crc)):
         with server() as (url, _), Mount(["%s/good_crc.parquet" % url], "%s,%s" % (options, fresh())) as m:
@@ -135,8 +135,7 @@ def flipped():
             if what == "once":
                 equal(have, GOOD, "a byte that flips on the way once: fetched once more, right")
             else:
-                bad = set(range(17 // 2, -(-33 // 2)))
-                equal(have, ["EBADMSG" if k in bad else GOOD[k] for k in range(26)], "a byte that always flips: EBADMSG, only its row group")
+                equal(have, ["EBADMSG" if k < 9 else GOOD[k] for k in range(26)], "a byte that always flips: EBADMSG, only its row group")
             holding = [r for r in requests()[asked:] if r[4] != "-" or r[2].startswith("bytes=") and
                        int(r[2][6:].split("-")[0] or 0) <= crc <= int(r[2].split("-")[1] or 0)]
             equal(len(holding), 2, "%s: the range was fetched twice" % what)
@@ -147,7 +146,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def interrupted():
     """A cold read ends at once with EINTR; ls and cached reads never wait for it; unmounting neither."""
-    with server() as (url, _), Mount(sample(url), "%s,%s,retry=300" % (NONE, fresh()), foreground=True) as m:
+    with server() as (url, _), Mount(sample(url), "%s,%s,retry=300" % (BY_PIECE, fresh()), foreground=True) as m:
         last = max(touching(0, {0})) - 1
         warm = [m / ("rank_0/batch_%04d.bin" % k) for k in range(last)]
         for f in warm[:4]:

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from expect import GOOD, JSONL_2, NONE, RAW, batches_of, differing, touching
+from expect import GOOD, JSONL_2, BY_PIECE, RAW, batches_of, differing, touching
 from tap import DATA, FINEWEB, TMP, Mount, code, digest, equal, ok, read, say, until
 
 
@@ -92,7 +92,7 @@ def changed():
         for i in range(4):
             shutil.copy(DATA / ("sample/10BT/000_0000%d.parquet" % i), d)
         cache = folder("cache-" + how)
-        with Mount([d], "%s,cache=%s,retry=2" % (NONE, cache)) as m:
+        with Mount([d], "%s,cache=%s,retry=2" % (BY_PIECE, cache)) as m:
             f = d / "000_00003.parquet"
             if how == "replaced":
                 shutil.copy(DATA / "edu/000_00000.parquet", d / "new")

@@ -25,6 +25,8 @@ JSONL_2 = RAW[2 * 64966:]
 # sample/10BT in canonical order: world_size=1, batch_size=8, seq_len=256.
 NONE = "world_size=1,batch_size=8,seq_len=256,seed=42,shuffle=none"
 SAMPLE = entry("sample/10BT", NONE)
+# The same with a block for each piece, so that what is made ahead of a reader is one piece: the order none does not depend on it.
+BY_PIECE = NONE + ",block=1000"
 # bad/good.parquet and good_crc.parquet (the same texts) in canonical order: world_size=1, batch_size=2, seq_len=128.
 GOOD = [v for k, v in sorted(entry("bad/good.parquet bad/page_damaged.parquet", "world_size=1,batch_size=2,seq_len=128,block=12000,"
                                    "shuffle=none,on_error=skip")["sha256"].items())][:26]

@@ -45,13 +45,10 @@ started=
 linked=
 count=0
 
-# mount(8) takes PATH away, and sh then looks for `fineweb` in its standard folders only.
+# mount(8) takes PATH away, and sh then looks for `fineweb` in its standard folders only, this one first.
 link_program() {
-	if [ -e /usr/local/bin/fineweb ]; then
-		cmp -s /usr/local/bin/fineweb "$FINEWEB" || echo "# mount(8) runs the fineweb of /usr/local/bin"
-	elif ln -s "$FINEWEB" /usr/local/bin/fineweb; then
-		linked=/usr/local/bin/fineweb
-	fi
+	linked=/usr/local/sbin/fineweb
+	[ ! -e "$linked" ] && ln -s "$FINEWEB" "$linked" || linked=
 }
 
 # Mounts below $tmp, the last first.
