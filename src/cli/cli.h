@@ -1,4 +1,5 @@
-/* cli: the subcommands. `fineweb WORD ...` runs the one of that name; any other first word belongs to a mount. */
+/* cli: the subcommands. `fineweb WORD ...` runs the one of that name; any other first word belongs to a
+ * mount. */
 #ifndef FW_CLI_CLI_H
 #define FW_CLI_CLI_H
 

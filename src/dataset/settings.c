@@ -82,7 +82,8 @@ static int apply_file(struct options *o, const char *named, struct error *err)
 	return r == -ENOENT && named == NULL ? 0 : r;
 }
 
-static int apply_one(const char *option, settings_other *other, void *arg, struct options *o, struct error *err)
+static int apply_one(const char *option, settings_other *other, void *arg, struct options *o,
+                     struct error *err)
 {
 	char *key = strdup(option), *value;
 	if (key == NULL)
@@ -98,7 +99,7 @@ static int apply_one(const char *option, settings_other *other, void *arg, struc
 }
 
 int settings_apply(const struct settings *s, char **environment, char *const *sources, size_t n_sources,
-		   settings_other *other, void *arg, struct options *o, struct error *err)
+                   settings_other *other, void *arg, struct options *o, struct error *err)
 {
 	int r = apply_file(o, s->config != NULL ? s->config : config_of_environment(environment), err);
 	if (r == 0)
@@ -115,7 +116,8 @@ int settings_apply(const struct settings *s, char **environment, char *const *so
 /* NULL when there is none. */
 static char *find_sample(void)
 {
-	static const char *const beside[] = { "/examples/sample", "/../examples/sample", "/../../examples/sample" };
+	static const char *const beside[] = { "/examples/sample", "/../examples/sample",
+		                              "/../../examples/sample" };
 	char program[PATH_MAX], *path = NULL;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	if (access(PKGDATADIR "/sample", R_OK) == 0)
@@ -138,8 +140,9 @@ int settings_use_sample(struct options *o, struct error *err)
 {
 	char *path = find_sample();
 	if (path == NULL)
-		return fail(err, ENOENT, "no source is named, and the bundled sample is not in %s: give a source",
-			    PKGDATADIR "/sample");
+		return fail(err, ENOENT,
+		            "no source is named, and the bundled sample is not in %s: give a source",
+		            PKGDATADIR "/sample");
 	int r = options_set(o, "source", path, err);
 	free(path);
 	return r;

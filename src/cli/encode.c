@@ -1,0 +1,258 @@
+/* encode: text to ids, as `tokenizer=` makes them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/span.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/subcommands.h"
+#include "token/tokenizer.h"
+#include "token/utf8.h"
+
+#define PART ((size_t)4 << 20) /* bytes of text that are encoded at once */
+
+enum form { FORM_TEXT, FORM_U16, FORM_U32, FORM_COUNT, FORM_JSON };
+
+struct encode {
+	struct tokenizer *tokenizer;
+	struct encoder *encoder;
+	unsigned width;
+	uint32_t vocab;
+	uint64_t memory; /* bytes of a text without a place to cut */
+	enum form form;
+	bool first; /* nothing of this text is written */
+	uint64_t count;
+	struct buffer ids, out;
+};
+
+static uint32_t id_at(const struct encode *e, size_t i)
+{
+	uint16_t narrow;
+	uint32_t wide;
+	if (e->width == 2) {
+		memcpy(&narrow, e->ids.at + 2 * i, 2);
+		return narrow;
+	}
+	memcpy(&wide, e->ids.at + 4 * i, 4);
+	return wide;
+}
+
+static int put_json(struct encode *e, uint32_t id, struct error *err)
+{
+	size_t n;
+	const uint8_t *bytes = tokenizer_bytes(e->tokenizer, id, &n);
+	int r = buffer_printf(&e->out, "%s{\"id\": %" PRIu32 ", \"bytes\": \"", e->first ? "" : ",\n ", id);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = buffer_printf(&e->out, "%02x", bytes[i]);
+	json_t *text = utf8_valid(bytes, n) == n ? json_stringn((const char *)bytes, n) : json_null();
+	char *quoted = text == NULL ? NULL : json_dumps(text, JSON_ENCODE_ANY);
+	if (r == 0)
+		r = quoted == NULL ? -ENOMEM : buffer_printf(&e->out, "\", \"text\": %s}", quoted);
+	free(quoted);
+	json_decref(text);
+	return r == 0 ? 0 : fail(err, ENOMEM, "out of memory");
+}
+
+static int put_id(struct encode *e, uint32_t id, struct error *err)
+{
+	uint8_t bytes[4];
+	switch (e->form) {
+	case FORM_TEXT:
+		return buffer_printf(&e->out, "%s%" PRIu32, e->first ? "" : " ", id);
+	case FORM_JSON:
+		return put_json(e, id, err);
+	case FORM_U16:
+		store_u16(bytes, (uint16_t)id);
+		return buffer_add(&e->out, bytes, 2, 0, err);
+	default:
+		store_u32(bytes, id);
+		return buffer_add(&e->out, bytes, 4, 0, err);
+	}
+}
+
+/* Encodes n bytes and writes their ids. */
+static int put_text(struct encode *e, const uint8_t *text, size_t n, struct error *err)
+{
+	int r = buffer_reserve(&e->ids, encoder_bound(n) * e->width, 0, err);
+	if (r != 0)
+		return r;
+	int64_t ids = encoder_encode(e->encoder, text, n, e->ids.at);
+	if (ids < 0)
+		return fail(err, (int)-ids, "cannot encode %zu bytes", n);
+	e->count += (uint64_t)ids;
+	for (size_t i = 0; e->form != FORM_COUNT && i < (size_t)ids && r == 0; i++) {
+		r = put_id(e, id_at(e, i), err);
+		e->first = false;
+		if (r == 0 && e->out.n >= 65536)
+			r = output_buffer(&e->out, err);
+	}
+	return r;
+}
+
+static bool is_letter(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The last place between an end of line and a letter, 0: there is none. Every pattern ends a word there,
+ * whatever stands around, when what is before the end of line is no white space. */
+static size_t last_cut(const uint8_t *text, size_t n)
+{
+	for (size_t i = n; i > 2; i--)
+		if (is_letter(text[i - 1]) && text[i - 2] == '\n' && text[i - 3] > ' ' && text[i - 3] < 0x7f)
+			return i - 1;
+	return 0;
+}
+
+static int encode_file(struct encode *e, int fd, const char *name, struct error *err)
+{
+	struct buffer text = { 0 };
+	size_t tried = 0;
+	int r = 0;
+	e->first = true;
+	e->count = 0;
+	for (;;) {
+		r = buffer_reserve(&text, 65536, e->memory, err);
+		if (r == -ENOTSUP)
+			r = fail(err, ENOTSUP,
+			         "%s: more than %" PRIu64
+			         " bytes without a line to cut at: give more `memory`",
+			         name, e->memory);
+		if (r != 0)
+			break;
+		ssize_t got = read(fd, text.at + text.n, text.room - text.n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			r = fail(err, errno, "%s: %s", name, strerror(errno));
+		if (got <= 0)
+			break;
+		text.n += (size_t)got;
+		if (text.n < PART + tried)
+			continue;
+		size_t cut = last_cut(text.at, text.n);
+		tried = cut == 0 ? text.n : 0;
+		if (cut == 0)
+			continue;
+		r = put_text(e, text.at, cut, err);
+		if (r != 0)
+			break;
+		memmove(text.at, text.at + cut, text.n - cut);
+		text.n -= cut;
+	}
+	if (r == 0)
+		r = put_text(e, text.at, text.n, err);
+	buffer_free(&text);
+	return r;
+}
+
+static int frame(struct encode *e, const char *name, bool begin, bool many, struct error *err)
+{
+	int r = 0;
+	if (e->form == FORM_TEXT && !begin)
+		r = buffer_printf(&e->out, "\n");
+	if (e->form == FORM_COUNT && !begin)
+		r = many ? buffer_printf(&e->out, "%" PRIu64 " %s\n", e->count, name)
+		         : buffer_printf(&e->out, "%" PRIu64 "\n", e->count);
+	if (e->form == FORM_JSON)
+		r = buffer_printf(&e->out, "%s", begin ? "[" : "]\n");
+	return r == 0 ? output_buffer(&e->out, err) : fail(err, ENOMEM, "out of memory");
+}
+
+static int encode_one(struct encode *e, const char *name, bool many, struct error *err)
+{
+	bool standard = strcmp(name, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(err, errno, "%s: %s", name, strerror(errno));
+	int r = frame(e, name, true, many, err);
+	if (r == 0)
+		r = encode_file(e, fd, standard ? "stdin" : name, err);
+	if (r == 0)
+		r = frame(e, name, false, many, err);
+	if (!standard)
+		close(fd);
+	return r;
+}
+
+static int choose_form(struct encode *e, const char *form, bool count, bool json, struct error *err)
+{
+	static const char *const names[] = { "text", "u16", "u32" };
+	size_t i = 0;
+	while (i < 3 && strcmp(form, names[i]) != 0)
+		i++;
+	if (i == 3)
+		return fail(err, EINVAL, "--format %s: expected text, u16 or u32", form);
+	if (count && json)
+		return fail(err, EINVAL, "--count does not go with --json");
+	e->form = count ? FORM_COUNT : json ? FORM_JSON : (enum form)i;
+	if (e->form == FORM_U16 && e->width != 2)
+		return fail(err, EINVAL, "--format u16: the vocabulary has %" PRIu32 " ids: expected u32",
+		            e->vocab);
+	return 0;
+}
+
+static int open_encoder(struct encode *e, const struct options *o, struct error *err)
+{
+	int r = tokenizer_open(o->tokenizer, o->pattern, &e->tokenizer, err);
+	if (r == 0 && (e->encoder = encoder_new(e->tokenizer)) == NULL)
+		r = fail(err, ENOMEM, "out of memory");
+	return r;
+}
+
+int encode_run(int argc, char **argv, struct error *err)
+{
+	static char standard[] = "-";
+	const char *form = "text";
+	bool count = false, json = false;
+	const struct flag flags[] = {
+		{ "format", 0, "text|u16|u32", "ids as numbers, or little-endian; default text", FLAG_TEXT,
+		  &form },
+		{ "count", 0, NULL, "only the number of tokens", FLAG_SWITCH, &count },
+		{ "json", 0, NULL, "an array with id, bytes (hex) and text of each token", FLAG_SWITCH,
+		  &json },
+	};
+	const struct command command = {
+		.name = "encode",
+		.words = "[FILE]...",
+		.about =
+		        "Prints the ids that --tokenizer (gpt2) gives the text of stdin, or of files, a "
+		        "line\n"
+		        "each. No bos or eos is added, <|endoftext|> is text, invalid UTF-8 is replaced.\n\n",
+		.flags = flags,
+		.n_flags = sizeof flags / sizeof flags[0],
+		.most = SIZE_MAX,
+	};
+	struct arguments a;
+	struct encode e = { 0 };
+	struct tokenizer_info info;
+	int r = arguments_read(&command, argc, argv, &a, err);
+	if (r != 0)
+		goto out;
+	e.memory = a.options.memory;
+	r = tokenizer_info(a.options.tokenizer, a.options.pattern, &info, err);
+	if (r != 0)
+		goto out;
+	e.vocab = info.vocab;
+	e.width = tokenizer_width(info.vocab);
+	r = choose_form(&e, form, count, json, err);
+	if (r == 0)
+		r = open_encoder(&e, &a.options, err);
+	if (r == 0 && a.n == 0)
+		r = encode_one(&e, standard, false, err);
+	for (size_t i = 0; i < a.n && r == 0; i++)
+		r = encode_one(&e, a.words[i], a.n > 1, err);
+out:
+	buffer_free(&e.ids);
+	buffer_free(&e.out);
+	encoder_free(e.encoder);
+	tokenizer_close(e.tokenizer);
+	arguments_free(&a);
+	return r == ARGUMENTS_HELP ? 0 : r;
+}
