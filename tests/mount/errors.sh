@@ -1,8 +1,7 @@
 #!/bin/sh
-# Each errno that a local or HTTP source can cause, and that the neighbours of what is damaged still read right.
+# Each errno that local files can cause, and that the neighbours of what is damaged still read right.
 . "$(dirname "$0")/functions.sh"
 
-taps "$PYTHON" "$here/errors_local.py"
-taps "$PYTHON" "$here/errors_http.py"
+taps "$PYTHON" "$here/errors.py"
 check "nothing is left mounted" nothing_mounted
 finish

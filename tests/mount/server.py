@@ -1,4 +1,4 @@
-"""Errors of an HTTP server, made by tests/faultserver.py: each errno, retries, interruption, and that nothing else waits."""
+"""server.py TEST...: errors of an HTTP server, made by tests/faultserver.py: each errno, retries, interruption."""
 import contextlib
 import ctypes
 import os
@@ -201,10 +201,6 @@ def interrupted():
 WWW.mkdir()
 for f in list((DATA / "sample/10BT").glob("*.parquet")) + [DATA / "bad/good_crc.parquet"]:
     shutil.copy(f, WWW)
-refused()
-silent()
-down()
-retried()
-flipped()
-interrupted()
+for name in sys.argv[1:]:
+    globals()[name]()
 say("# end")
