@@ -113,16 +113,39 @@ static bool content_range(struct answer *a, struct span v)
 	return true;
 }
 
-static void entity_tag(struct answer *a, struct span v)
+static void entity_tag(char etag[ANSWER_ETAG], struct span v)
 {
-	a->etag[0] = '\0';
+	etag[0] = '\0';
 	if (v.n == 0 || v.n >= ANSWER_ETAG)
 		return;
 	for (size_t i = 0; i < v.n; i++)
 		if (v.at[i] <= 0x20 || v.at[i] == 0x7f)
 			return;
-	memcpy(a->etag, v.at, v.n);
-	a->etag[v.n] = '\0';
+	memcpy(etag, v.at, v.n);
+	etag[v.n] = '\0';
+}
+
+/* Letters, digits and '-' of at most size - 1 bytes, else "". */
+static void name_of(char *out, size_t size, struct span v)
+{
+	out[0] = '\0';
+	if (v.n >= size)
+		return;
+	for (size_t i = 0; i < v.n; i++) {
+		uint8_t c = v.at[i];
+		if (c != '-' && !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z'))
+			return;
+	}
+	memcpy(out, v.at, v.n);
+	out[v.n] = '\0';
+}
+
+/* What a server says of an error, as far as there is room. */
+static void message(struct answer *a, struct span v)
+{
+	size_t n = (size_t)min_u64(v.n, sizeof a->message - 1);
+	memcpy(a->message, v.at, n);
+	a->message[n] = '\0';
 }
 
 /* One member of RateLimit: its parameters r and t, in any order. */
@@ -174,7 +197,7 @@ static void field(struct answer *a, struct span name, struct span v)
 	} else if (same_word(name, "content-encoding")) {
 		a->encoded = a->encoded || (v.n > 0 && !same_word(v, "identity"));
 	} else if (same_word(name, "etag")) {
-		entity_tag(a, v);
+		entity_tag(a->etag, v);
 	} else if (same_word(name, "last-modified")) {
 		a->mtime = date_of(v);
 	} else if (same_word(name, "date")) {
@@ -183,6 +206,14 @@ static void field(struct answer *a, struct span name, struct span v)
 		retry_after(a, v);
 	} else if (same_word(name, "ratelimit")) {
 		rate_limit(a, v);
+	} else if (same_word(name, "x-linked-etag")) {
+		entity_tag(a->linked_etag, v);
+	} else if (same_word(name, "x-repo-commit")) {
+		name_of(a->commit, sizeof a->commit, v);
+	} else if (same_word(name, "x-amz-bucket-region")) {
+		name_of(a->region, sizeof a->region, v);
+	} else if (same_word(name, "x-error-message")) {
+		message(a, v);
 	}
 }
 

@@ -13,11 +13,15 @@
 #include "base/span.h"
 
 #define ANSWER_ETAG 256
+#define ANSWER_COMMIT 65
+#define ANSWER_REGION 33
+#define ANSWER_MESSAGE 201
 
 struct answer {
 	unsigned status;         /* 100 ... 599, 0 before any status line or when that is none */
 	bool framed;             /* the end of its body can be told from a broken connection */
 	bool encoded;            /* a Content-Encoding other than identity */
+	bool led;                /* it came by way of a redirect; set by the transfer */
 	bool malformed;          /* a Content-Range that is none, or two that differ */
 	bool has_length, has_range, has_total;
 	uint64_t length;         /* Content-Length */
@@ -28,6 +32,10 @@ struct answer {
 	uint64_t retry_s;        /* Retry-After in seconds, */
 	int64_t retry_at;        /* or as a date; 0: not said */
 	uint64_t limit_s;        /* seconds until a RateLimit whose r is 0 is open again, 0: not said */
+	char linked_etag[ANSWER_ETAG]; /* X-Linked-Etag: of the file that the Hub redirects to; as etag */
+	char commit[ANSWER_COMMIT];    /* X-Repo-Commit, "" */
+	char region[ANSWER_REGION];    /* X-Amz-Bucket-Region, "" */
+	char message[ANSWER_MESSAGE];  /* X-Error-Message, "" */
 };
 
 /* Takes one line of the header, with or without its CR LF. A status line empties *a first. Returns true

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,13 @@
 #include "io/transfer.h"
 #include "io/url.h"
 
+#define DOUBTS 64
+
 struct http {
 	struct transfers *transfers;
+	pthread_mutex_t lock;
+	uint64_t doubts[DOUBTS]; /* hashes of URLs whose next request is to take another way; 0: none */
+	size_t doubt;            /* the next place */
 };
 
 /* A part of a file in memory. Never changes once others can see it. */
@@ -46,7 +52,7 @@ struct ask {
 
 int http_new(const struct http_options *options, struct http **out, struct error *err)
 {
-	struct http *h = malloc(sizeof *h);
+	struct http *h = calloc(1, sizeof *h);
 	if (h == NULL)
 		return fail(err, ENOMEM, "out of memory for an HTTP client");
 	int r = transfers_new(options, &h->transfers, err);
@@ -54,6 +60,7 @@ int http_new(const struct http_options *options, struct http **out, struct error
 		free(h);
 		return r;
 	}
+	pthread_mutex_init(&h->lock, NULL);
 	*out = h;
 	return 0;
 }
@@ -63,7 +70,42 @@ void http_free(struct http *h)
 	if (h == NULL)
 		return;
 	transfers_free(h->transfers);
+	pthread_mutex_destroy(&h->lock);
 	free(h);
+}
+
+int http_access(struct http *h, const struct http_access *a, struct error *err)
+{
+	return transfers_access(h->transfers, a, err);
+}
+
+int http_pause(struct http *h, unsigned ms)
+{
+	return transfers_pause(h->transfers, ms);
+}
+
+/* FNV-1a; never 0. Two URLs with one hash would cost a connection. */
+static uint64_t hash_url(const char *url)
+{
+	uint64_t x = 0xcbf29ce484222325u;
+	for (; *url != '\0'; url++)
+		x = (x ^ (uint8_t)*url) * 0x100000001b3u;
+	return x != 0 ? x : 1;
+}
+
+/* Whether a URL was doubted since it was last asked for. */
+static bool doubted(struct http *h, const char *url)
+{
+	uint64_t x = hash_url(url);
+	bool found = false;
+	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < DOUBTS; i++)
+		if (h->doubts[i] == x) {
+			h->doubts[i] = 0;
+			found = true;
+		}
+	pthread_mutex_unlock(&h->lock);
+	return found;
 }
 
 void http_counters(struct http *h, struct http_counters *out)
@@ -82,6 +124,17 @@ static int named(const char *url, char **name, struct error *err)
 	return url_is_http(url) ? 0 : fail(err, EINVAL, "%s: is not an http or https URL", *name);
 }
 
+/* A file of the Hub: the hop that knows what it is says so. */
+static int same_linked(const struct ask *ask, const struct answer *a, struct error *err)
+{
+	const char *etag = a->linked_etag[0] != '\0' ? a->linked_etag :
+			   a->commit[0] != '\0' && !a->led ? a->etag : "";
+	if (etag[0] == '\0' || ask->pin->etag[0] == '\0' || etag_same(etag, ask->pin->etag))
+		return 0;
+	return fail(err, ESTALE, "%s: has the ETag %s now, it had %s when it was pinned", ask->name, etag,
+		    ask->pin->etag);
+}
+
 static int same_file(const struct ask *ask, const struct answer *a, uint64_t size, struct error *err)
 {
 	const struct http_pin *pin = ask->pin;
@@ -91,6 +144,8 @@ static int same_file(const struct ask *ask, const struct answer *a, uint64_t siz
 		return fail(err, ESTALE,
 			    "%s: has %" PRIu64 " bytes now, it had %" PRIu64 " when it was pinned",
 			    ask->name, size, pin->size);
+	if (pin->linked)
+		return same_linked(ask, a, err);
 	if (pin->etag[0] == '\0')
 		return 0;
 	if (a->etag[0] == '\0')
@@ -174,7 +229,8 @@ static int refused(const char *name, const char *range, const struct answer *a, 
 		code = EACCES;
 	else if (status == 412)
 		code = ESTALE;
-	int r = fail(err, code, "%s (bytes %s): status %u", name, range, status);
+	int r = fail(err, code, "%s (bytes %s): status %u%s%s", name, range, status,
+		     a->message[0] != '\0' ? ", " : "", a->message);
 	if (wait && err != NULL) {
 		err->again = true;
 		err->wait_ms = answer_wait_ms(a, (int64_t)time(NULL));
@@ -198,7 +254,8 @@ static int past_end(struct ask *ask, const struct answer *a, struct error *err)
 
 static int ask_server(struct http_source *s, struct ask *ask, struct answer *a, struct error *err)
 {
-	const char *etag = ask->pin != NULL && etag_strong(ask->pin->etag) ? ask->pin->etag : NULL;
+	const struct http_pin *pin = ask->pin;
+	const char *etag = pin != NULL && !pin->linked && etag_strong(pin->etag) ? pin->etag : NULL;
 	unsigned hops = 0;
 	struct request q = {
 		.url = s->url,
@@ -206,6 +263,8 @@ static int ask_server(struct http_source *s, struct ask *ask, struct answer *a, 
 		.range = ask->range,
 		.if_match = etag,
 		.redirects = atomic_load(&s->redirects),
+		.keep = true,
+		.fresh = doubted(s->http, s->url),
 		.expect = ask->n,
 		.accept = accept_file,
 		.arg = ask,
@@ -275,6 +334,15 @@ static int http_read_now(struct source *source, uint64_t off, void *buf, size_t 
 	return kept_read((struct http_source *)source, off, buf, n) ? 0 : -EAGAIN;
 }
 
+static void http_doubt(struct source *source)
+{
+	struct http_source *s = (struct http_source *)source;
+	struct http *h = s->http;
+	pthread_mutex_lock(&h->lock);
+	h->doubts[h->doubt++ % DOUBTS] = hash_url(s->url);
+	pthread_mutex_unlock(&h->lock);
+}
+
 static void http_close(struct source *source)
 {
 	struct http_source *s = (struct http_source *)source;
@@ -325,6 +393,7 @@ int http_open(struct http *h, const char *url, bool tail, struct http_pin *pin, 
 	static const struct source_ops ops = {
 		.read_at = http_read,
 		.read_now = http_read_now,
+		.doubt = http_doubt,
 		.close = http_close,
 	};
 	struct http_source *s = calloc(1, sizeof *s);
@@ -375,30 +444,78 @@ static int accept_small(void *arg, const struct answer *a, struct sink *sink, st
 	return 0;
 }
 
-int http_get(struct http *h, const char *url, size_t limit, char **out, size_t *n, struct error *err)
+static int get(struct http *h, const char *url, size_t limit, struct http_page *out, struct error *err)
 {
 	struct get get = { .limit = limit };
-	struct answer answer;
+	struct answer answer = { 0 };
 	char *name = NULL;
 	int r = named(url, &name, err);
 	if (r != 0) {
 		free(name);
 		return r;
 	}
-	struct request q = { .url = url, .name = name, .expect = limit, .accept = accept_small, .arg = &get };
+	struct request q = {
+		.url = url, .name = name, .next = &out->next, .expect = limit, .accept = accept_small, .arg = &get
+	};
 	get.name = name;
 	r = transfer_run(h->transfers, &q, &answer, NULL, err);
+	memcpy(out->region, answer.region, sizeof out->region);
 	if (r == 0 && answer.status >= 300)
 		r = refused(name, "all", &answer, err);
 	if (r == 0)
 		r = buffer_reserve(&get.body, 1, 0, err);
 	if (r == 0) {
 		get.body.at[get.body.n] = '\0';
-		*out = (char *)get.body.at;
-		*n = get.body.n;
+		out->body = (char *)get.body.at;
+		out->n = get.body.n;
 	} else {
 		buffer_free(&get.body);
 	}
 	free(name);
 	return r;
+}
+
+int http_get(struct http *h, const char *url, size_t limit, char **out, size_t *n, struct error *err)
+{
+	struct http_page page = { 0 };
+	int r = get(h, url, limit, &page, err);
+	*out = page.body;
+	*n = page.n;
+	free(page.next);
+	return r;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int http_page(struct http *h, const char *url, size_t limit, unsigned patience_s, struct http_page *out,
+	      struct error *err)
+{
+	int64_t until = now_ms() + (int64_t)patience_s * 1000;
+	struct error local;
+	if (err == NULL)
+		err = &local;
+	for (unsigned wait = 200;; wait = (unsigned)min_u64(2 * wait, 5000)) {
+		*out = (struct http_page){ 0 };
+		int r = get(h, url, limit, out, err);
+		if (r == 0 || !err->again)
+			return r;
+		unsigned pause = err->wait_ms > wait ? err->wait_ms : wait;
+		if (now_ms() + pause > until)
+			return r;
+		http_page_free(out);
+		if (http_pause(h, pause) != 0)
+			return fail(err, EINTR, "%s", "stopped while a list of files was fetched");
+	}
+}
+
+void http_page_free(struct http_page *p)
+{
+	free(p->body);
+	free(p->next);
+	*p = (struct http_page){ 0 };
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "io/access.h"
 #include "io/source.h"
 
 struct http;
@@ -34,14 +35,26 @@ int http_new(const struct http_options *options, struct http **out, struct error
 void http_free(struct http *h);
 void http_counters(struct http *h, struct http_counters *out);
 
+/* Adds what is shown to the servers whose URLs begin with a->prefix, and to no others. 0; -ENOTSUP,
+ * -EINVAL, -ENOMEM as accesses_add. */
+int http_access(struct http *h, const struct http_access *a, struct error *err);
+
+/* Waits; -EINTR when the client was stopped meanwhile. */
+int http_pause(struct http *h, unsigned ms);
+
 /* What pins a remote file. etag is empty where the server sends none. */
 struct http_pin {
 	uint64_t size;
 	char etag[256];
+	bool linked; /* etag is the one by which the Hub lists the file: X-Linked-Etag, or ETag where
+			X-Repo-Commit is; a server that it redirects to has an ETag of its own */
 	int64_t mtime; /* Last-Modified as seconds since 1970, 0: not said; no pin, only information */
 };
 
-/* Opens url. With a pin (pin->size != 0) nothing is asked: each range is held against it
+/* Where a URL redirects to is kept and asked directly until its signature ends (transfer.h), by all sources
+ * of a client. A source's doubt makes the next request for its URL use a new connection.
+ *
+ * Opens url. With a pin (pin->size != 0) nothing is asked: each range is held against it
  * (If-Match, Content-Range's size, the answer's ETag). Without one, one GET asks for the first
  * HTTP_WINDOW bytes (tail: the last), which gives size, ETag and those bytes; they are kept in the
  * source, so that reading inside them asks nothing. *pin is filled.
@@ -60,5 +73,20 @@ int http_open(struct http *h, const char *url, bool tail, struct http_pin *pin,
 /* Gets a small resource whole (a list of files): at most `limit` bytes, else -ENOTSUP. *out is malloc'ed,
  * NUL-terminated, the caller's. Errors as http_open. */
 int http_get(struct http *h, const char *url, size_t limit, char **out, size_t *n, struct error *err);
+
+/* A page of a listing. */
+struct http_page {
+	char *body; /* NUL-terminated */
+	size_t n;
+	char *next;      /* URL of the next page as the Link header gives it; NULL: none */
+	char region[33]; /* X-Amz-Bucket-Region, "": not said; filled also when the server refuses */
+};
+
+/* The same, with what its header says. Tries again while that may help and less than patience_s seconds have
+ * passed, as nobody above does for a listing. *out is the caller's to free with http_page_free, also after an
+ * error. */
+int http_page(struct http *h, const char *url, size_t limit, unsigned patience_s, struct http_page *out,
+	      struct error *err);
+void http_page_free(struct http_page *p);
 
 #endif

@@ -36,6 +36,12 @@ void source_announce(struct source *s, uint64_t off, uint64_t n)
 	s->ops->announce(s, off, min_u64(n, s->size - off));
 }
 
+void source_doubt(struct source *s)
+{
+	if (s != NULL && s->ops->doubt != NULL)
+		s->ops->doubt(s);
+}
+
 void source_close(struct source *s)
 {
 	if (s != NULL)

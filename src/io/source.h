@@ -20,6 +20,9 @@ struct source_ops {
 	int (*read_now)(struct source *s, uint64_t off, void *buf, size_t n);
 	/* Tells the system that these bytes are wanted soon. NULL: no effect. */
 	void (*announce)(struct source *s, uint64_t off, uint64_t n);
+	/* The bytes that came were damaged: the next that is read of this file, also by another source, does
+	 * not come the same way (a new connection). NULL: no effect. */
+	void (*doubt)(struct source *s);
 	/* Releases everything, s included. */
 	void (*close)(struct source *s);
 };
@@ -40,6 +43,9 @@ int source_read_now(struct source *s, uint64_t off, void *buf, size_t n);
 
 /* Announces a range; what lies outside the file is left out. */
 void source_announce(struct source *s, uint64_t off, uint64_t n);
+
+/* Says that the bytes that came were damaged. NULL-safe. */
+void source_doubt(struct source *s);
 
 /* NULL-safe. */
 void source_close(struct source *s);

@@ -16,6 +16,9 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "io/link.h"
+#include "io/pace.h"
+#include "io/redirect.h"
 #include "io/url.h"
 
 #ifndef PACKAGE_VERSION
@@ -29,6 +32,8 @@
 #define SLOW 1024               /* bytes a second, below which an attempt is stalled */
 #define SLOWEST 4096            /* bytes a second over all of it, of which the total time-out is made */
 #define TOTAL_MAX_MS 600000
+#define KEEP_MS 300000         /* a redirect that does not say how long it is good */
+#define KEEP_MARGIN_S 30       /* a signed URL is not used so shortly before its end */
 
 /* An easy handle and the multi handle that drives it and keeps its connection. */
 struct slot {
@@ -45,6 +50,9 @@ struct transfers {
 	struct slot *idle; /* the last one used first: its connection is the most likely to live */
 	unsigned made;
 	_Atomic uint64_t requests, bytes;
+	struct accesses *accesses;
+	struct redirects *redirects;
+	struct pace pace;
 };
 
 /* One hop of one request. */
@@ -52,6 +60,8 @@ struct run {
 	struct transfers *t;
 	const struct request *q;
 	struct answer answer;
+	const struct answer *before; /* of the hop before, or NULL */
+	const char *etag;            /* what a kept redirect had, or NULL */
 	struct sink sink;
 	struct error *err;
 	uint64_t got, header, seen_at_mark;
@@ -94,13 +104,33 @@ int transfers_new(const struct http_options *options, struct transfers **out, st
 	t->stall_ms = options->stall_timeout_ms != 0 ? options->stall_timeout_ms : 15000;
 	t->connections = options->connections != 0 ? options->connections : 16;
 	t->stop = options->stop;
+	t->accesses = accesses_new();
+	t->redirects = redirects_new();
+	pace_init(&t->pace);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->freed, &attributes);
 	pthread_condattr_destroy(&attributes);
+	if (t->accesses == NULL || t->redirects == NULL) {
+		transfers_free(t);
+		return fail(err, ENOMEM, "out of memory for an HTTP client");
+	}
 	*out = t;
 	return 0;
+}
+
+int transfers_access(struct transfers *t, const struct http_access *a, struct error *err)
+{
+	return accesses_add(t->accesses, a, err);
+}
+
+int transfers_pause(struct transfers *t, unsigned ms)
+{
+	int64_t until = now_ms() + ms;
+	for (int64_t left = ms; left > 0 && !stopped(t); left = until - now_ms())
+		nanosleep(&(struct timespec){ .tv_nsec = (long)(left < POLL_MS ? left : POLL_MS) * 1000000L }, NULL);
+	return stopped(t) ? -EINTR : 0;
 }
 
 static void slot_free(struct slot *s)
@@ -119,6 +149,9 @@ void transfers_free(struct transfers *t)
 		t->idle = s->next;
 		slot_free(s);
 	}
+	accesses_free(t->accesses);
+	redirects_free(t->redirects);
+	pace_destroy(&t->pace);
 	pthread_cond_destroy(&t->freed);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
@@ -189,6 +222,39 @@ static void slot_give(struct transfers *t, struct slot *s)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* What an earlier hop said of the file. */
+static void carry(struct answer *to, const struct answer *from)
+{
+	if (to->linked_etag[0] == '\0')
+		memcpy(to->linked_etag, from->linked_etag, sizeof to->linked_etag);
+	if (to->commit[0] == '\0')
+		memcpy(to->commit, from->commit, sizeof to->commit);
+}
+
+static void next_page(const struct request *q, const char *line, size_t n)
+{
+	struct span value = span_of(line, n), url;
+	if (q->next == NULL || *q->next != NULL || n < 5 || strncasecmp(line, "link:", 5) != 0)
+		return;
+	span_skip(&value, 5);
+	if (link_next(value, &url) && url.n <= URL_MAX)
+		*q->next = strndup((const char *)url.at, url.n);
+}
+
+static int look_at(struct run *run)
+{
+	const struct answer *a = &run->answer;
+	if (run->before != NULL)
+		carry(&run->answer, run->before);
+	run->answer.led = run->before != NULL || run->etag != NULL;
+	if (a->status >= 300)
+		return 0;
+	if (run->etag != NULL && run->etag[0] != '\0' && a->etag[0] != '\0' && !etag_same(run->etag, a->etag))
+		return fail(run->err, ESTALE, "%s: has the ETag %s now, it had %s", run->q->name, a->etag,
+			    run->etag);
+	return run->q->accept(run->q->arg, a, &run->sink, run->err);
+}
+
 static size_t on_header(char *line, size_t one, size_t n, void *arg)
 {
 	struct run *run = arg;
@@ -204,11 +270,11 @@ static size_t on_header(char *line, size_t one, size_t n, void *arg)
 						 q->name, range_of(q), HEADER_MAX));
 		return 0;
 	}
+	next_page(q, line, n);
 	if (!answer_line(&run->answer, span_of(line, n)) || run->answer.status < 200)
 		return n;
 	run->decided = true;
-	if (run->answer.status < 300)
-		run->code = q->accept(q->arg, &run->answer, &run->sink, run->err);
+	run->code = look_at(run);
 	return run->code == 0 ? n : 0;
 }
 
@@ -248,11 +314,20 @@ static long total_ms(const struct run *run)
 }
 
 /* The handle is made anew for each hop, so that nothing of one request can be in another. */
-static int prepare(struct slot *s, struct run *run, const char *url, struct curl_slist *header, char *text)
+static int prepare(struct slot *s, struct run *run, const char *url, const struct http_access *access,
+		   struct curl_slist *header, char *text)
 {
 	CURL *e = s->easy;
 	long bad = 0;
+	char sign[ANSWER_REGION + 16];
 	curl_easy_reset(e);
+	if (access != NULL && access->key != NULL) {
+		snprintf(sign, sizeof sign, "aws:amz:%.*s:s3", ANSWER_REGION, access->region);
+		bad |= (long)curl_easy_setopt(e, CURLOPT_AWS_SIGV4, sign);
+		bad |= (long)curl_easy_setopt(e, CURLOPT_USERNAME, access->key);
+		bad |= (long)curl_easy_setopt(e, CURLOPT_PASSWORD, access->secret);
+	}
+	bad |= (long)curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, run->q->fresh ? 1L : 0L);
 	bad |= (long)curl_easy_setopt(e, CURLOPT_URL, url);
 #if LIBCURL_VERSION_NUM >= 0x075500
 	bad |= (long)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -383,18 +458,72 @@ static int conclude(struct run *run, CURLcode code, const char *text)
 	return 0;
 }
 
-static struct curl_slist *fields_of(const char *if_match)
+/* Adds "name: value" to a list; frees it when there is no memory. */
+static struct curl_slist *add_field(struct curl_slist *list, const char *name, const char *value)
 {
-	char line[ANSWER_ETAG + 16];
-	struct curl_slist *list = curl_slist_append(NULL, "Accept-Encoding: identity");
-	if (list == NULL || if_match == NULL)
+	struct buffer line = { 0 };
+	struct curl_slist *more = NULL;
+	if (list == NULL || value == NULL)
 		return list;
-	strcpy(line, "If-Match: ");
-	strncat(line, if_match, ANSWER_ETAG);
-	struct curl_slist *both = curl_slist_append(list, line);
-	if (both == NULL)
+	if (buffer_printf(&line, "%s: %s", name, value) == 0) {
+		more = curl_slist_append(list, (const char *)line.at);
+		explicit_bzero(line.at, line.n);
+	}
+	buffer_free(&line);
+	if (more == NULL)
 		curl_slist_free_all(list);
-	return both;
+	return more;
+}
+
+static struct curl_slist *fields_of(const char *if_match, const struct http_access *access)
+{
+	struct curl_slist *list = curl_slist_append(NULL, "Accept-Encoding: identity");
+	list = add_field(list, "If-Match", if_match);
+	if (access != NULL && access->bearer != NULL && list != NULL) {
+		struct buffer value = { 0 };
+		if (buffer_printf(&value, "Bearer %s", access->bearer) == 0) {
+			list = add_field(list, "Authorization", (const char *)value.at);
+			explicit_bzero(value.at, value.n);
+		} else {
+			curl_slist_free_all(list);
+			list = NULL;
+		}
+		buffer_free(&value);
+	}
+	return add_field(list, "X-Amz-Security-Token", access != NULL ? access->session : NULL);
+}
+
+static void fields_free(struct curl_slist *list)
+{
+	for (struct curl_slist *at = list; at != NULL; at = at->next)
+		explicit_bzero(at->data, strlen(at->data));
+	curl_slist_free_all(list);
+}
+
+/* Whether the server of a URL may be asked now; waits a little where it asked for that. */
+static int wait_turn(struct run *run, const char *url)
+{
+	unsigned left = pace_left(&run->t->pace, url, now_ms());
+	const char *name = run->q->name;
+	if (left > PACE_WAIT_MS) {
+		int r = again(run->err, fail(run->err, EIO, "%s: the server asked for a pause (status 429), of"
+					     " which %u ms are left", name, left));
+		if (run->err != NULL)
+			run->err->wait_ms = left;
+		return r;
+	}
+	if (left > 0 && transfers_pause(run->t, left) != 0)
+		return fail(run->err, EINTR, "%s: stopped", name);
+	return 0;
+}
+
+static void obey(struct run *run, const char *url)
+{
+	const struct answer *a = &run->answer;
+	unsigned wait = a->status == 429 ? answer_wait_ms(a, (int64_t)time(NULL)) :
+					   (unsigned)min_u64(a->limit_s, 3600) * 1000;
+	if (wait > 0)
+		pace_hold(&run->t->pace, url, now_ms(), wait);
 }
 
 /* One hop. *to is where it redirects to, malloc'ed by this, or NULL. */
@@ -403,15 +532,23 @@ static int hop(struct slot *s, struct run *run, const char *url, const char *if_
 	char text[CURL_ERROR_SIZE] = "";
 	CURLcode code = CURLE_OK;
 	char *location = NULL;
-	struct curl_slist *fields = fields_of(if_match);
-	int r = fields == NULL ? fail(run->err, ENOMEM, "%s: out of memory", run->q->name) :
-				 prepare(s, run, url, fields, text);
+	const struct http_access *access = accesses_find(run->t->accesses, url);
+	struct curl_slist *fields = NULL;
+	if (access != NULL && access->refused != NULL)
+		return fail(run->err, EIO, "%s: nothing is asked there: %s", run->q->name, access->refused);
+	int r = wait_turn(run, url);
+	if (r != 0)
+		return r;
+	fields = fields_of(if_match, access);
+	r = fields == NULL ? fail(run->err, ENOMEM, "%s: out of memory", run->q->name) :
+			     prepare(s, run, url, access, fields, text);
 	if (r != 0)
 		goto out;
 	atomic_fetch_add(&run->t->requests, 1);
 	r = drive(s, run, &code);
 	if (r == 0)
 		r = conclude(run, code, text);
+	obey(run, url);
 	if (r != 0 || run->answer.status < 300 || run->answer.status >= 400)
 		goto out;
 	curl_easy_getinfo(s->easy, CURLINFO_REDIRECT_URL, &location);
@@ -420,7 +557,7 @@ static int hop(struct slot *s, struct run *run, const char *url, const char *if_
 out:
 	/* The handle must not keep pointers into what ends here. */
 	curl_easy_reset(s->easy);
-	curl_slist_free_all(fields);
+	fields_free(fields);
 	return r;
 }
 
@@ -433,13 +570,25 @@ static int follow(const struct request *q, const char *from, const char *to, str
 	return 0;
 }
 
+/* Keeps where a request was led to, if the file is there. */
+static void keep(struct transfers *t, const struct request *q, const char *to, const struct answer *answer)
+{
+	int64_t now = answer->date != 0 ? answer->date : (int64_t)time(NULL);
+	int64_t seconds = redirect_lifetime(to, now), ms = KEEP_MS;
+	if (seconds >= 0)
+		ms = (seconds - KEEP_MARGIN_S) * 1000;
+	if (answer->status < 300 && ms > 0)
+		redirects_keep(t->redirects, q->url, to, answer->etag, now_ms() + ms);
+}
+
 static int run_hops(struct slot *s, struct transfers *t, const struct request *q, struct answer *answer,
 		    unsigned *hops, struct error *err)
 {
 	char *url = NULL;
 	int r = 0;
 	for (unsigned n = 0; r == 0; n++) {
-		struct run run = { .t = t, .q = q, .err = err };
+		struct answer before = *answer;
+		struct run run = { .t = t, .q = q, .err = err, .before = n > 0 ? &before : NULL };
 		const char *from = url != NULL ? url : q->url;
 		char *to = NULL;
 		r = hop(s, &run, from, n > 0 || !q->redirects ? q->if_match : NULL, &to);
@@ -453,8 +602,38 @@ static int run_hops(struct slot *s, struct transfers *t, const struct request *q
 		free(url);
 		url = to;
 	}
+	if (r == 0 && q->keep && url != NULL)
+		keep(t, q, url, answer);
 	free(url);
 	return r;
+}
+
+/* Whether an answer from behind a kept redirect says that one should ask anew where it leads to. */
+static bool is_over(int r, const struct answer *a, const char *further)
+{
+	unsigned status = a->status;
+	return r == -ESTALE || (r == 0 && (further != NULL || status == 400 || status == 401 || status == 403 ||
+					   status == 404 || status == 410 || status == 412));
+}
+
+static int run_request(struct slot *s, struct transfers *t, const struct request *q, struct answer *answer,
+		       unsigned *hops, struct error *err)
+{
+	char etag[ANSWER_ETAG] = "", *further = NULL;
+	char *to = q->keep && !q->fresh ? redirects_find(t->redirects, q->url, now_ms(), etag) : NULL;
+	if (to == NULL)
+		return run_hops(s, t, q, answer, hops, err);
+	struct run run = { .t = t, .q = q, .err = err, .etag = etag };
+	const char *match = q->if_match != NULL ? q->if_match : etag_strong(etag) ? etag : NULL;
+	int r = hop(s, &run, to, match, &further);
+	bool over = is_over(r, &run.answer, further);
+	*answer = run.answer;
+	*hops = 1;
+	free(further);
+	free(to);
+	if (over || (r != 0 && r != -EINTR))
+		redirects_drop(t->redirects, q->url);
+	return over ? run_hops(s, t, q, answer, hops, err) : r;
 }
 
 /* libcurl leaves SIGPIPE to its user when signals are off, and TLS can raise it. */
@@ -489,9 +668,10 @@ int transfer_run(struct transfers *t, const struct request *q, struct answer *an
 		return fail(err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
 	if (r != 0)
 		return r;
+	*answer = (struct answer){ 0 };
 	sigpipe_block(&old);
 	int64_t from = now_ms();
-	r = run_hops(s, t, q, answer, hops != NULL ? hops : &unused, err);
+	r = run_request(s, t, q, answer, hops != NULL ? hops : &unused, err);
 	log_debug("GET %s (bytes %s): status %u, %s, %" PRId64 " ms", q->name, range_of(q), answer->status,
 		  r == 0 ? "whole" : errno_name(-r), now_ms() - from);
 	sigpipe_restore(&old);

@@ -63,6 +63,12 @@ char *url_plain(const char *url)
 	return out;
 }
 
+struct span url_authority(const char *url)
+{
+	struct parts p = parts_of(url);
+	return span_of(url + p.host, p.path - p.host);
+}
+
 struct span url_file(const char *url)
 {
 	struct parts p = parts_of(url);

@@ -25,6 +25,9 @@ bool url_is_https(const char *text);
  * malloc'ed; NULL: out of memory. */
 char *url_plain(const char *url);
 
+/* Server and port ("example.com:8080"), without user and password: a view into url. */
+struct span url_authority(const char *url);
+
 /* The last part of the path, as it stands there (percent signs are not decoded): a view into url. */
 struct span url_file(const char *url);
 

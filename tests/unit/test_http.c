@@ -272,15 +272,15 @@ static void obeys_waits(void)
 		{ "~status;code=503;retry=date:30", 29000, 30000 },
 		{ "~status;code=404;retry=7", 0, 0 },
 	};
-	struct http *h = client((struct http_options){ 0 });
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct http *h = client((struct http_options){ 0 });
 		struct http_pin pin = { 0 };
 		struct source *s;
 		struct error err = { .wait_ms = 1 };
 		CU_ASSERT(http_open(h, server_url(table[i].fault, "data.bin"), false, &pin, &s, &err) < 0);
 		CU_ASSERT(err.wait_ms >= table[i].least && err.wait_ms <= table[i].most);
+		http_free(h);
 	}
-	http_free(h);
 }
 
 static void takes_whole_files(void)
@@ -365,11 +365,9 @@ static void follows_redirects(void)
 		n += sscanf(line, "GET %*s %39s %*s %*s %39s", asked[n], tags[n]) == 2;
 	if (f != NULL)
 		fclose(f);
-	CU_ASSERT_EQUAL_FATAL(n, 2);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
 	CU_ASSERT_STRING_EQUAL(asked[0], "bytes=100000-100009");
-	CU_ASSERT_STRING_EQUAL(asked[1], "bytes=100000-100009");
-	CU_ASSERT_STRING_EQUAL(tags[0], "-");
-	CU_ASSERT_STRING_EQUAL(tags[1], pin.etag);
+	CU_ASSERT_STRING_EQUAL(tags[0], pin.etag);
 	http_free(h);
 }
 
@@ -635,7 +633,7 @@ int main(void)
 		{ "says how long a server asks to wait", obeys_waits },
 		{ "takes small files whole from servers without ranges", takes_whole_files },
 		{ "compares weak tags and never sends them", sends_no_weak_tags },
-		{ "follows redirects", follows_redirects },
+		{ "follows redirects, and remembers where to", follows_redirects },
 		{ "cuts transfers that stall", cuts_what_is_slow },
 		{ "cuts connections that nobody answers", cuts_what_does_not_connect },
 		{ "stops within 100 ms", stops_at_once },

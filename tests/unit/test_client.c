@@ -1,0 +1,239 @@
+#define _GNU_SOURCE
+#include "unit/server.h"
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/access.h"
+#include "io/http.h"
+#include "io/link.h"
+#include "io/pace.h"
+#include "io/redirect.h"
+
+static uint64_t requests(struct http *h)
+{
+	struct http_counters c;
+	http_counters(h, &c);
+	return c.requests;
+}
+
+static struct http *client(struct http_options options)
+{
+	struct http *h = NULL;
+	CU_ASSERT_EQUAL_FATAL(http_new(&options, &h, NULL), 0);
+	return h;
+}
+
+static void leaves_servers_alone(void)
+{
+	struct http *h = client((struct http_options){ 0 });
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	/* Another file of the server, asked for by whoever it is: nothing is sent before the time is over. */
+	CU_ASSERT_EQUAL(http_open(h, server_url("~status;code=429;retry=2", "data.bin"), false, &pin, &s, &err),
+			-EIO);
+	CU_ASSERT_EQUAL(http_open(h, server_url("", "small.bin"), false, &pin, &s, &err), -EIO);
+	CU_ASSERT(err.again && err.wait_ms > 1500 && err.wait_ms <= 2000);
+	CU_ASSERT_EQUAL(requests(h), 1);
+	http_free(h);
+	/* A short wait is waited. */
+	h = client((struct http_options){ 0 });
+	int64_t from = server_ms();
+	CU_ASSERT_EQUAL(http_open(h, server_url("~status;code=429;retry=1", "data.bin"), false, &pin, &s, &err),
+			-EIO);
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("", "small.bin"), false, &pin, &s, &err), 0);
+	CU_ASSERT(server_ms() - from >= 1000);
+	source_close(s);
+	http_free(h);
+}
+
+static void doubts_once(void)
+{
+	struct http *h = client((struct http_options){ 0 });
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[10];
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("~redirect", "data.bin"), false, &pin, &s, &err), 0);
+	source_doubt(s);
+	source_close(s);
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("~redirect", "data.bin"), false, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(requests(h), 2);
+	/* Where the file is is asked anew, once. */
+	CU_ASSERT_EQUAL(source_read(s, 100000, buf, 10, &err), 0);
+	CU_ASSERT_EQUAL(requests(h), 4);
+	CU_ASSERT_EQUAL(source_read(s, 200000, buf, 10, &err), 0);
+	CU_ASSERT_EQUAL(requests(h), 5);
+	source_close(s);
+	http_free(h);
+}
+
+static void reads_signatures(void)
+{
+	/* 2026-01-02 03:04:05 UTC is 1767323045. */
+	static const struct {
+		const char *url;
+		int64_t seconds;
+	} table[] = {
+		{ "https://a.b/c", -1 },
+		{ "https://a.b/c?d=1", -1 },
+		{ "https://a.b/c?Expires=1767323145&Signature=x", 100 },
+		{ "https://a.b/c?x=y&Expires=1767323145", 100 },
+		{ "https://a.b/c?NotExpires=1767323145", -1 },
+		{ "https://a.b/c?Expires=1767323045", 0 },
+		{ "https://a.b/c?Expires=17", 0 },
+		{ "https://a.b/c?Expires=soon", -1 },
+		{ "https://a.b/c?Expires=99999999999999999999999999", -1 },
+		{ "https://a.b/c?X-Amz-Date=20260102T030405Z&X-Amz-Expires=3600", 3600 },
+		{ "https://a.b/c?X-Amz-Expires=3600&X-Amz-Date=20260102T030305Z", 3540 },
+		{ "https://a.b/c?X-Amz-Expires=3600", -1 },
+		{ "https://a.b/c?X-Amz-Date=gestern&X-Amz-Expires=3600", -1 },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		int64_t found = redirect_lifetime(table[i].url, 1767323045);
+		bool same = found == table[i].seconds || (i == 8 && found > 1000000);
+		CU_ASSERT(same);
+		if (!same)
+			printf("# %s: %lld\n", table[i].url, (long long)found);
+	}
+}
+
+static void keeps_redirects(void)
+{
+	struct redirects *r = redirects_new();
+	char etag[ANSWER_ETAG], url[64], *to;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(r);
+	CU_ASSERT_PTR_NULL(redirects_find(r, "http://a/1", 0, etag));
+	redirects_keep(r, "http://a/1", "http://b/1?s", "\"e\"", 1000);
+	to = redirects_find(r, "http://a/1", 999, etag);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+	CU_ASSERT_STRING_EQUAL(to, "http://b/1?s");
+	CU_ASSERT_STRING_EQUAL(etag, "\"e\"");
+	free(to);
+	CU_ASSERT_PTR_NULL(redirects_find(r, "http://a/1", 1000, etag));
+	CU_ASSERT_PTR_NULL(redirects_find(r, "http://a/1", 0, etag));
+	redirects_keep(r, "http://a/1", "http://b/2", "", 1000);
+	redirects_drop(r, "http://a/1");
+	CU_ASSERT_PTR_NULL(redirects_find(r, "http://a/1", 0, etag));
+	/* The bound: far more than are kept; the last one is there. */
+	for (int i = 0; i < 4 * REDIRECTS; i++) {
+		snprintf(url, sizeof url, "http://a/%d", i);
+		redirects_keep(r, url, url, "", 1000);
+	}
+	unsigned kept = 0;
+	for (int i = 0; i < 4 * REDIRECTS; i++) {
+		snprintf(url, sizeof url, "http://a/%d", i);
+		to = redirects_find(r, url, 0, etag);
+		CU_ASSERT(to == NULL || strcmp(to, url) == 0);
+		kept += to != NULL;
+		free(to);
+	}
+	CU_ASSERT(kept > REDIRECTS / 2 && kept <= REDIRECTS);
+	redirects_free(r);
+}
+
+static void shows_secrets_to_one_server(void)
+{
+	static const char *const others[] = {
+		"https://hub.example.evil.com/x", "https://hub.example:8443/x", "http://hub.example/x",
+		"https://hub.example@evil.com/x", "https://evil.com/https://hub.example/", "https://hub.exampl",
+		"https://hub.example#@evil.com/", "https://hub.example\\@evil.com/",
+	};
+	struct accesses *x = accesses_new();
+	struct http_access a = { .prefix = "https://hub.example", .bearer = "hf_x" }, b = a;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+	CU_ASSERT_PTR_NULL(accesses_find(x, "https://hub.example/x"));
+	CU_ASSERT_EQUAL(accesses_add(x, &a, NULL), 0);
+	const struct http_access *found = accesses_find(x, "https://hub.example/x");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+	CU_ASSERT_STRING_EQUAL(found->bearer, "hf_x");
+	CU_ASSERT_PTR_NOT_NULL(accesses_find(x, "https://hub.example?x"));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		CU_ASSERT_PTR_NULL(accesses_find(x, others[i]));
+	/* The newest counts; what would make a header of its own is refused. */
+	b.bearer = "hf_y";
+	CU_ASSERT_EQUAL(accesses_add(x, &b, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(accesses_find(x, "https://hub.example/x")->bearer, "hf_y");
+	b.bearer = "hf\r\nX: y";
+	CU_ASSERT_EQUAL(accesses_add(x, &b, NULL), -EINVAL);
+	int r = 0;
+	for (int i = 0; r == 0 && i < 2 * ACCESSES; i++)
+		r = accesses_add(x, &a, NULL);
+	CU_ASSERT_EQUAL(r, -ENOTSUP);
+	accesses_free(x);
+}
+
+static void paces_by_server(void)
+{
+	static struct pace p;
+	char url[64];
+	pace_init(&p);
+	pace_hold(&p, "https://u:p@a.example:81/x?y", 1000, 500);
+	CU_ASSERT_EQUAL(pace_left(&p, "http://a.example:81/z", 1200), 300);
+	CU_ASSERT_EQUAL(pace_left(&p, "http://a.example/z", 1200), 0);
+	CU_ASSERT_EQUAL(pace_left(&p, "http://a.example:81/z", 1500), 0);
+	pace_hold(&p, "https://a.example:81/", 1000, 100);
+	CU_ASSERT_EQUAL(pace_left(&p, "http://a.example:81/z", 1200), 300);
+	/* More servers than there is room for: the long waits stay. */
+	for (unsigned i = 0; i < 3 * PACE_HOSTS; i++) {
+		snprintf(url, sizeof url, "http://h%u/", i);
+		pace_hold(&p, url, 1000, i < 10 ? 100000 : 10);
+	}
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(url, sizeof url, "http://h%u/", i);
+		CU_ASSERT_EQUAL(pace_left(&p, url, 2000), 99000);
+	}
+	pace_destroy(&p);
+}
+
+static void reads_links(void)
+{
+	static const struct {
+		const char *value, *url;
+	} table[] = {
+		{ "<https://a/b?c=d>; rel=\"next\"", "https://a/b?c=d" },
+		{ " <a,b;c> ;rel=prev , <x>;  title=\"a, <z>; rel=next\"; rel=\"last next\"", "x" },
+		{ "<x>; REL=Next", "x" },
+		{ "<x>", NULL },
+		{ "<x>; rel=prev", NULL },
+		{ "<x>; rel=\"nextish\"", NULL },
+		{ "<x; rel=next", NULL },
+		{ "x; rel=next", NULL },
+		{ "<x>; rel=\"next", NULL },
+		{ "<x>; rel=\"next\\", NULL },
+		{ "", NULL },
+		{ "<>; rel=next", "" },
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct span url;
+		bool found = link_next(span_text(table[i].value), &url);
+		CU_ASSERT_EQUAL(found, table[i].url != NULL);
+		CU_ASSERT(!found || table[i].url == NULL || span_is(url, table[i].url));
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{ "leaves a server alone that asks for it", leaves_servers_alone },
+		{ "takes another way after damage", doubts_once },
+		{ "reads how long a signature is good", reads_signatures },
+		{ "keeps redirects, but not too many", keeps_redirects },
+		{ "shows a secret to one server only", shows_secrets_to_one_server },
+		{ "paces each server for itself", paces_by_server },
+		{ "finds the next page", reads_links },
+		CU_TEST_INFO_NULL,
+	};
+	server_folder();
+	if (!server_start_faults()) {
+		puts("1..0 # SKIP no python3");
+		server_end();
+		return 0;
+	}
+	int code = unit_main("client", tests);
+	server_end();
+	return code;
+}
