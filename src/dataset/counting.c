@@ -42,60 +42,54 @@ static uint64_t pieces_of_groups(const struct dataset *d, uint32_t groups)
 	return max_u64(1, ceil_div(groups, max_u64(1, ceil_div(d->options.seq_len, 16384))));
 }
 
-/* From the head of the footer: a permutation does not need the other megabytes of it. */
-static int count_row_groups(struct dataset *d, uint32_t file, uint64_t *pieces, struct error *err)
+/* The number of pieces of a text file that is open. */
+static int count_pieces(struct dataset *d, uint32_t file, struct source *s, uint64_t *pieces,
+                        struct error *err)
 {
-	struct source *s;
-	enum file_kind kind;
-	uint32_t groups = 0;
-	int r = manifest_open(d->manifest, file, &s, &kind, err);
-	if (r != 0)
-		return r;
-	r = parquet_count_row_groups(s, NULL, &groups, err);
-	source_close(s);
-	*pieces = pieces_of_groups(d, groups);
+	const struct listed_file *f = manifest_file(d->manifest, file);
+	uint32_t groups;
+	int r = 0;
+	*pieces = 1;
+	if (f->kind == KIND_JSONL)
+		*pieces = jsonl_pieces(s->size);
+	if (f->kind != KIND_PARQUET)
+		return 0;
+	/* Of a remote file from the head of the footer: a permutation does not need the other megabytes of
+	 * it. */
+	if (f->remote && file > 0) {
+		r = parquet_count_row_groups(s, NULL, &groups, err);
+	} else {
+		struct textfile *t;
+		r = textfiles_get(d->textfiles, file, &t, err);
+		if (r == 0) {
+			groups = parquet_row_groups(t->parquet);
+			textfiles_put(d->textfiles, t, false);
+		}
+	}
+	if (r == 0)
+		*pieces = pieces_of_groups(d, groups);
 	return r;
 }
 
 static int count_file(struct dataset *d, uint32_t file, struct error *err)
 {
-	const struct listed_file *f = manifest_file(d->manifest, file);
-	struct textfile *t;
 	struct source *s;
 	enum file_kind kind;
-	uint64_t pieces = 1;
-	int r = manifest_load(d->manifest, file, err);
-	if (r == 0)
-		return 0;
-	if (r != -ENOENT || manifest_pieces(d->manifest, file) > 0)
-		return r == -ENOENT ? 0 : r;
-	switch (f->kind) {
-	case KIND_PARQUET:
-		if (f->remote && file > 0) {
-			r = count_row_groups(d, file, &pieces, err);
-			if (r != 0)
-				return r;
-			break;
-		}
-		r = textfiles_get(d->textfiles, file, &t, err);
-		if (r != 0)
-			return r;
-		pieces = pieces_of_groups(d, parquet_row_groups(t->parquet));
-		textfiles_put(d->textfiles, t, false);
-		break;
-	case KIND_JSONL:
-		r = manifest_open(d->manifest, file, &s, &kind, err);
-		if (r != 0)
-			return r;
-		pieces = jsonl_pieces(s->size);
-		source_close(s);
-		break;
-	default:
-		break;
+	uint64_t pieces;
+	/* Opening a remote file pins it and brings the end of it: both are used before it is closed. */
+	int r = manifest_open(d->manifest, file, &s, &kind, err);
+	if (r != 0)
+		return r;
+	r = manifest_load(d->manifest, file, err);
+	if (r == -ENOENT) {
+		r = count_pieces(d, file, s, &pieces, err);
+		if (r == 0 && pieces >= ORDER_PIECES)
+			r = fail(err, ENOTSUP, "%s: has %" PRIu64 " pieces", s->name, pieces);
+		if (r == 0)
+			r = manifest_set_pieces(d->manifest, file, (uint32_t)pieces, err);
 	}
-	if (pieces >= ORDER_PIECES)
-		return fail(err, ENOTSUP, "%s: has %" PRIu64 " pieces", f->where, pieces);
-	return manifest_set_pieces(d->manifest, file, (uint32_t)pieces, err);
+	source_close(s);
+	return r;
 }
 
 struct column_sum {
@@ -174,6 +168,20 @@ int counting_remote(struct dataset *d, const struct order_need *need, struct err
 	return count_cheap(d, need, err);
 }
 
+bool counting_uncounted(void *arg, uint32_t file, uint32_t piece)
+{
+	struct dataset *d = arg;
+	return d->by_column && manifest_tokens(d->manifest, file, piece) == -EAGAIN;
+}
+
+void counting_fetched(void *arg, uint32_t file, uint32_t piece)
+{
+	struct error err = { 0 };
+	const struct order_need need = { file, piece };
+	if (count_cheap(arg, &need, &err) == 0)
+		counting_wake(arg);
+}
+
 /* Counts by tokenising: the piece is made, and counted when it is. */
 static int count_exactly(struct dataset *d, const struct order_need *need, enum priority priority,
                          struct error *err)
@@ -192,20 +200,28 @@ static int count_need(struct dataset *d, const struct order_need *need, bool rea
 {
 	if (!is_cheap(d, need))
 		return count_exactly(d, need, reader ? PRIORITY_READER : PRIORITY_COUNT, err);
-	if (d->sidecount != NULL && manifest_remote(d->manifest, need->file))
-		return sidecount_want(d->sidecount, need, err);
-	return count_cheap(d, need, err);
+	if (d->sidecount == NULL || !manifest_remote(d->manifest, need->file))
+		return count_cheap(d, need, err);
+	/* Who waits for a batch will read the piece as well: one request for both. */
+	if (reader && need->piece != ORDER_PIECES && manifest_pieces(d->manifest, need->file) != -EAGAIN) {
+		int r = pieces_want(d->pieces, need->file, need->piece, PRIORITY_READER);
+		if (r == -EAGAIN)
+			return manifest_tokens(d->manifest, need->file, need->piece) == -EAGAIN ? -EAGAIN : 0;
+	}
+	return sidecount_want(d->sidecount, need, err);
 }
 
-/* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. */
-static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n)
+/* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. For
+ * a reader who waits only files are looked into ahead: pieces behind his block are none of his. */
+static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, bool reader)
 {
 	uint32_t making = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (is_cheap(d, &needs[i])) {
-			if (d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file))
+	for (uint32_t i = 1; i < n; i++) {
+		bool cheap = is_cheap(d, &needs[i]);
+		if (cheap && d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file)) {
+			if (!reader || needs[i].piece == ORDER_PIECES)
 				sidecount_want(d->sidecount, &needs[i], NULL);
-		} else if (making++ < 2 * d->options.threads) {
+		} else if (!cheap && making++ < 2 * d->options.threads) {
 			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_COUNT);
 		}
 	}
@@ -319,7 +335,7 @@ static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batc
 			n = epoch_needs(view->order, more, NEEDS);
 			pthread_mutex_unlock(&view->lock);
 		}
-		count_more(d, more, n);
+		count_more(d, more, n, reader);
 	} else if (r == 0 || r == 1) {
 		r = DONE;
 	} else {
@@ -576,8 +592,11 @@ static bool requests_step(struct counter *c, struct error *err)
 		int result = dataset_size_now(d, &asks[i].o, &size);
 		if (result == -EAGAIN)
 			result = r < 0 ? r : -EIO;
-		if (take(d, asks[i].r, &asks[i].o))
-			asks[i].r->done(asks[i].r, result);
+		if (!take(d, asks[i].r, &asks[i].o))
+			continue;
+		if (result < 0 && r < 0 && asks[i].r->cause != NULL)
+			*asks[i].r->cause = *err;
+		asks[i].r->done(asks[i].r, result);
 	}
 	return more;
 }

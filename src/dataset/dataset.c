@@ -224,6 +224,7 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 		.page = (size_t)(o->memory / 2),
 		.open = open_of,
 		.still = still_of,
+		.remote = remote_of,
 		.arg = d,
 	};
 	if (r == 0)
@@ -315,6 +316,9 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.tokens = d->token_files ? token_range : NULL,
 		.pin = pin_of,
 		.remote = remote_of,
+		.any_remote = d->remote,
+		.uncounted = counting_uncounted,
+		.fetched = counting_fetched,
 		.made = counting_made,
 		.changed = changed,
 		.arg = d,
@@ -359,6 +363,39 @@ static int no_batch(struct dataset *d, struct error *err)
 	            o->world_size, o->batch_size, (uint64_t)o->world_size * o->batch_size, o->start);
 }
 
+static int check_fingerprint(struct dataset *d, struct error *err)
+{
+	const char *want = d->options.fingerprint;
+	if (strncmp(want, d->fingerprint, strlen(want)) == 0)
+		return 0;
+	return fail(err, ESTALE,
+	            "the fingerprint is %s, fingerprint=%s is asked for: source or options differ",
+	            d->fingerprint, want);
+}
+
+/* Waits until it is known where the held-out part ends. */
+static int wait_cut(struct dataset *d, struct error *err)
+{
+	int64_t until = dataset_clock() + (int64_t)d->options.ready_timeout * 1000000000;
+	char printed[65];
+	pthread_mutex_lock(&d->lock);
+	while (!atomic_load(&d->cut_known) && d->failure.code == 0 && dataset_clock() < until)
+		wait_counted(d);
+	struct error failure = d->failure, passing = d->passing;
+	pthread_mutex_unlock(&d->lock);
+	if (!atomic_load(&d->cut_known) && failure.code != 0) {
+		*err = failure;
+		return -failure.code;
+	}
+	if (!atomic_load(&d->cut_known))
+		return fail(err, ETIMEDOUT, "nothing was counted in ready_timeout=%u s%s%s",
+		            d->options.ready_timeout, passing.code != 0 ? ": " : "", passing.text);
+	if (d->options.fingerprint[0] == 0)
+		return 0;
+	int r = dataset_fingerprint(d, printed, err);
+	return r == 0 ? check_fingerprint(d, err) : r;
+}
+
 /* Waits until one global batch is counted; then for the rest, but not for long. */
 static int wait_ready(struct dataset *d, struct error *err)
 {
@@ -393,7 +430,7 @@ static int wait_ready(struct dataset *d, struct error *err)
 	const char *want = d->options.fingerprint;
 	int64_t listen = began + LISTEN_NS < until && want[0] == 0 ? began + LISTEN_NS : until;
 	pthread_mutex_lock(&d->lock);
-	while ((want[0] != 0 ? !d->fingerprinted : d->background && !d->background_counted) &&
+	while ((want[0] != 0 ? !d->fingerprinted : d->background && !d->remote && !d->background_counted) &&
 	       d->failure.code == 0 && !stopped(d) && dataset_clock() < listen)
 		wait_counted(d);
 	bool printed = d->fingerprinted;
@@ -403,10 +440,8 @@ static int wait_ready(struct dataset *d, struct error *err)
 		r = fail(err, ETIMEDOUT, "the fingerprint was not made in ready_timeout=%u s%s%s",
 		         d->options.ready_timeout, failure.code != 0 ? ": " : "",
 		         failure.code != 0 ? failure.text : "");
-	else if (want[0] != 0 && strncmp(want, d->fingerprint, strlen(want)) != 0)
-		r = fail(err, ESTALE,
-		         "the fingerprint is %s, fingerprint=%s is asked for: source or options differ",
-		         d->fingerprint, want);
+	else if (want[0] != 0)
+		r = check_fingerprint(d, err);
 	return r;
 }
 
@@ -424,8 +459,10 @@ static int start(struct dataset *d, struct error *err)
 	return r == 0 ? 0 : fail(err, r, "cannot start a thread: %s", strerror(r));
 }
 
-int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
-                 struct error *err)
+/* Opens and starts; then `wait` says when it is ready. */
+static int open_until(const struct options *options, bool sample, const atomic_bool *stop,
+                      int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
+                      struct error *err)
 {
 	struct error local;
 	struct listing files = { 0 };
@@ -468,13 +505,24 @@ int dataset_open(const struct options *options, bool sample, const atomic_bool *
 	if (r == 0)
 		r = start(d, err);
 	if (r == 0)
-		r = wait_ready(d, err);
+		r = wait(d, err);
 	listing_free(&files);
 	if (r != 0)
 		dataset_close(d);
 	else
 		*out = d;
 	return r;
+}
+
+int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
+                 struct error *err)
+{
+	return open_until(options, sample, stop, wait_ready, out, err);
+}
+
+int dataset_inspect(const struct options *options, bool sample, struct dataset **out, struct error *err)
+{
+	return open_until(options, sample, NULL, wait_cut, out, err);
 }
 
 void dataset_close(struct dataset *d)

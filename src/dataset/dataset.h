@@ -21,6 +21,9 @@ struct dataset;
  * becomes true. 0, or -errno with the cause: -ENOENT (source), -EINVAL (no batch: with the numbers; options that do not fit the source), -ETIMEDOUT (not counted within ready_timeout: names
  * the `fineweb index` command), -ESTALE (fingerprint), and what reading the source says. *options is copied. sample: the source is the bundled sample, by default. */
 int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out, struct error *err);
+/* The same for who looks at a data set or reads a part of it: ready when it is known where the held-out part ends;
+ * whether there is a batch is not asked. options->fingerprint waits for all pins. */
+int dataset_inspect(const struct options *options, bool sample, struct dataset **out, struct error *err);
 /* Ends every request with -EINTR, joins the threads, frees all. At most 1 s, whatever the network does. */
 void dataset_close(struct dataset *d);
 
@@ -87,6 +90,7 @@ int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t
 struct dataset_request {
 	void (*done)(struct dataset_request *r, int result); /* 0 or -errno */
 	void *arg;
+	struct error *cause; /* gets the text of a failure before done is called; NULL: nobody asks */
 	/* private to the dataset */
 	struct dataset *dataset;
 	struct dataset_object object;

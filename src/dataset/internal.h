@@ -98,6 +98,9 @@ int counting_remote(struct dataset *d, const struct order_need *need, struct err
 /* One piece was made: pieces_options.made. */
 int counting_made(void *dataset, uint32_t file, uint32_t piece, int result, uint64_t tokens,
                   uint64_t documents, struct error *err);
+/* pieces_options.uncounted and fetched: a piece that is fetched is counted with the same request. */
+bool counting_uncounted(void *dataset, uint32_t file, uint32_t piece);
+void counting_fetched(void *dataset, uint32_t file, uint32_t piece);
 /* Looks again at what waits for counts. */
 void counting_wake(struct dataset *d);
 /* How many batches of a view a request needs. */

@@ -207,7 +207,7 @@ static bool enough(struct dataset *d)
 {
 	struct pieces_counters c;
 	pieces_counters(d->pieces, &c);
-	return c.queued >= 2 * d->options.threads ||
+	return c.queued >= 2 * d->options.threads + (d->remote ? PIECE_FETCHERS : 0) ||
 	       (d->cache == NULL && c.memory_bytes > d->options.memory / 4);
 }
 

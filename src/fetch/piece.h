@@ -1,9 +1,10 @@
 /* piece: the pieces of text files, made when somebody wants them, each once.
  *
- * A table of pieces (single flight), three queues, and the worker threads: `threads` for readers, as many
- * at nice 10 for prefetch and counting. Bounds: PIECES_OPEN pieces open at once, memory/2 bytes of pieces
- * without a disk; a queue is as long as what is asked for. A failed piece keeps its errno and text for
- * PIECE_FAILED_S seconds. Only here is a fetch tried again. Any thread.
+ * A table of pieces (single flight), queues, and the worker threads: PIECE_FETCHERS that fetch bytes where
+ * files are remote, `threads` for readers, as many at nice 10 for prefetch and counting. Bounds: PIECES_OPEN
+ * pieces open at once, memory/2 bytes of pieces without a disk; a queue is as long as what is asked for. A
+ * failed piece keeps its errno and text for PIECE_FAILED_S seconds. Only here is a fetch tried again. Any
+ * thread.
  */
 #ifndef FW_FETCH_PIECE_H
 #define FW_FETCH_PIECE_H
@@ -19,6 +20,7 @@
 #include "store/cache.h"
 
 #define PIECES_OPEN 1024
+#define PIECE_FETCHERS 12
 #define PIECE_FAILED_S 10
 
 enum priority { PRIORITY_READER, PRIORITY_PREFETCH, PRIORITY_COUNT };
@@ -42,6 +44,11 @@ struct pieces_options {
 	/* Pin of a file (32 bytes), for the cache key. */
 	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
 	bool (*remote)(void *arg, uint32_t file);
+	bool any_remote;
+	/* Whether the count of a piece of a remote file is wanted too; and tells that its bytes are at hand,
+	 * so that counting asks nothing. */
+	bool (*uncounted)(void *arg, uint32_t file, uint32_t piece);
+	void (*fetched)(void *arg, uint32_t file, uint32_t piece);
 	/* A piece was made or found (result 0, with its true tokens and documents), or failed for good
 	 * (-errno). May turn a success into an error (a count that does not fit): what it returns is the
 	 * piece's result. Called without locks held, before readers see it. */

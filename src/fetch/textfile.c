@@ -5,12 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+#include "base/span.h"
+#include "fetch/overlay.h"
 #include "format/jsonl.h"
+
+struct opening {
+	uint32_t file;
+	struct opening *next; /* on the stack of who opens */
+};
 
 struct textfiles {
 	struct textfiles_options options;
 	char *column;
 	pthread_mutex_t lock;
+	pthread_cond_t opened;
+	struct opening *opening; /* files that some thread is opening: nobody else does */
 	struct textfile *open[TEXTFILES_OPEN];
 	uint64_t clock;
 };
@@ -30,6 +40,7 @@ int textfiles_new(const struct textfiles_options *options, struct textfiles **ou
 		t->options.column = t->column;
 	}
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->opened, NULL);
 	*out = t;
 	return 0;
 }
@@ -48,6 +59,7 @@ void textfiles_free(struct textfiles *t)
 	for (size_t i = 0; i < TEXTFILES_OPEN; i++)
 		if (t->open[i] != NULL)
 			textfile_close(t->open[i]);
+	pthread_cond_destroy(&t->opened);
 	pthread_mutex_destroy(&t->lock);
 	free(t->column);
 	free(t);
@@ -85,6 +97,27 @@ static int choose_columns(struct textfile *f, const struct textfiles_options *o,
 	return 0;
 }
 
+#define FOOTER_TAIL (64u << 10) /* bytes from the end that are asked for first: a small footer is in them */
+#define FOOTER_MOST (64u << 20) /* bytes of a footer that are fetched in one request */
+
+/* The footer of a remote file in one request, or two where it is large, not one for each thing that is read
+ * of it. */
+static int fetch_footer(struct source *s, uint64_t held[2], struct error *err)
+{
+	uint8_t end[8];
+	held[0] = held[1] = s->size > FOOTER_TAIL ? s->size - FOOTER_TAIL : 0;
+	int r = overlay_fill(s, held[0], FOOTER_TAIL, err);
+	if (r != 0 || s->size < sizeof end)
+		return r;
+	r = source_read(s, s->size - sizeof end, end, sizeof end, err);
+	uint64_t n = (uint64_t)load_u32(end) + sizeof end;
+	/* What is no footer is for the parser to refuse. */
+	if (r != 0 || n <= FOOTER_TAIL || n > FOOTER_MOST || n > s->size)
+		return r;
+	held[1] = s->size - n;
+	return overlay_fill(s, held[1], n - FOOTER_TAIL, err);
+}
+
 static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
 {
 	struct textfile *f = calloc(1, sizeof *f);
@@ -93,12 +126,23 @@ static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **o
 	f->file = file;
 	f->id = f->url = f->text = f->token_count = -1;
 	int r = t->options.open(t->options.arg, file, &f->source, &f->kind, err);
+	if (r == 0 && t->options.remote(t->options.arg, file)) {
+		struct source *base = f->source;
+		f->source = NULL;
+		r = overlay_open(base, &f->source, err);
+	}
+	uint64_t held[2];
+	bool footer = r == 0 && f->kind == KIND_PARQUET && t->options.remote(t->options.arg, file);
+	if (footer)
+		r = fetch_footer(f->source, held, err);
 	if (r == 0 && f->kind == KIND_PARQUET) {
 		struct parquet_limits limits = { .page = t->options.page };
 		r = parquet_open(f->source, &limits, &f->parquet, err);
 		if (r == 0)
 			r = choose_columns(f, &t->options, err);
 	}
+	for (unsigned i = 0; footer && i < 2; i++)
+		overlay_drop(f->source, held[i]);
 	if (r != 0) {
 		textfile_close(f);
 		return r;
@@ -155,38 +199,54 @@ static struct textfile *use(struct textfiles *t, struct textfile *f)
 	return f;
 }
 
+static bool is_opening(const struct textfiles *t, uint32_t file)
+{
+	const struct opening *o = t->opening;
+	while (o != NULL && o->file != file)
+		o = o->next;
+	return o != NULL;
+}
+
+/* Under the lock, which it lets go meanwhile: opens a file that nobody else is opening. */
+static int open_alone(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
+{
+	struct opening self = { .file = file, .next = t->opening }, **at = &t->opening;
+	t->opening = &self;
+	pthread_mutex_unlock(&t->lock);
+	int r = textfile_open(t, file, out, err);
+	pthread_mutex_lock(&t->lock);
+	while (*at != &self)
+		at = &(*at)->next;
+	*at = self.next;
+	pthread_cond_broadcast(&t->opened);
+	return r;
+}
+
 int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
 {
 	bool still = t->options.still(t->options.arg, file);
 	struct textfile *gone = NULL, *f;
+	int r = 0;
 	pthread_mutex_lock(&t->lock);
+	while (is_opening(t, file))
+		pthread_cond_wait(&t->opened, &t->lock);
 	f = find(t, file);
-	if (f != NULL && still) {
-		*out = use(t, f);
-		pthread_mutex_unlock(&t->lock);
-		return 0;
+	if (f != NULL && !still) {
+		if (drop(t, f))
+			gone = f;
+		f = NULL;
 	}
-	if (f != NULL && drop(t, f))
-		gone = f;
+	if (f == NULL) {
+		r = open_alone(t, file, &f, err);
+		if (r == 0)
+			keep(t, f);
+	}
+	if (r == 0)
+		*out = use(t, f);
 	pthread_mutex_unlock(&t->lock);
 	if (gone != NULL)
 		textfile_close(gone);
-	struct textfile *made = NULL;
-	int r = textfile_open(t, file, &made, err);
-	if (r != 0)
-		return r;
-	pthread_mutex_lock(&t->lock);
-	f = find(t, file);
-	if (f == NULL) {
-		f = made;
-		made = NULL;
-		keep(t, f);
-	}
-	*out = use(t, f);
-	pthread_mutex_unlock(&t->lock);
-	if (made != NULL)
-		textfile_close(made);
-	return 0;
+	return r;
 }
 
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again)
@@ -197,6 +257,46 @@ void textfiles_put(struct textfiles *t, struct textfile *f, bool again)
 	pthread_mutex_unlock(&t->lock);
 	if (last)
 		textfile_close(f);
+}
+
+#define RANGES_GAP \
+	(256u << 10) /* bytes between two chunks that are fetched with them, rather than in two requests */
+
+/* One more range, joined with the last where it lies behind it and near. */
+static void add_range(struct parquet_range *out, unsigned *n, struct parquet_range more)
+{
+	struct parquet_range *last = &out[*n - 1];
+	if (*n > 0 && more.off >= last->off && more.off <= last->off + last->n + RANGES_GAP)
+		last->n = max_u64(last->n, more.off + more.n - last->off);
+	else
+		out[(*n)++] = more;
+}
+
+unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t groups, bool with_counts,
+                         struct parquet_range *out, unsigned most, uint64_t bytes)
+{
+	unsigned n = 0;
+	uint64_t all = 0, first = (uint64_t)piece * groups;
+	if (f->kind == KIND_JSONL) {
+		/* The byte before says whether a line begins at the first; the last line runs on. */
+		uint64_t from = (uint64_t)piece * JSONL_PIECE;
+		out[n++] = (struct parquet_range){ from - (from > 0), JSONL_PIECE + (64u << 10) };
+	}
+	for (uint64_t g = first;
+	     f->kind == KIND_PARQUET && g < first + groups && g < parquet_row_groups(f->parquet); g++) {
+		struct parquet_range chunk;
+		if (n + 2 > most)
+			return 0;
+		parquet_chunk(f->parquet, (uint32_t)g, f->text, &chunk);
+		add_range(out, &n, chunk);
+		if (with_counts && f->token_count >= 0) {
+			parquet_chunk(f->parquet, (uint32_t)g, f->token_count, &chunk);
+			add_range(out, &n, chunk);
+		}
+	}
+	for (unsigned i = 0; i < n; i++)
+		all += min_u64(out[i].n, bytes + 1);
+	return all <= bytes ? n : 0;
 }
 
 int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,

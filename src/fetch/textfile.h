@@ -19,7 +19,7 @@
 struct textfile {
 	uint32_t file;
 	enum file_kind kind;
-	struct source *source;
+	struct source *source;          /* an overlay where the file is remote */
 	struct parquet *parquet;        /* KIND_PARQUET, else NULL */
 	int text, id, url, token_count; /* columns of a Parquet file, -1: none */
 	/* private */
@@ -35,6 +35,7 @@ struct textfiles_options {
 	size_t page;        /* bytes of a page or a line at most */
 	/* Opens the bytes of a file and holds them against its pin. */
 	int (*open)(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
+	bool (*remote)(void *arg, uint32_t file);
 	/* Whether an open file still is what was opened; where not, it is opened anew, which says why. */
 	bool (*still)(void *arg, uint32_t file);
 	void *arg;
@@ -49,6 +50,12 @@ void textfiles_free(struct textfiles *t);
 int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err);
 /* again: the file gave an error, so the next get opens it anew (on a new connection). */
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
+
+/* Where the bytes of a piece lie, for who fetches them ahead, and with_counts those of its token_count
+ * column: at most `most` ranges, of at most `bytes` bytes in all; a piece that takes more, or a stream that
+ * is read whole, has none. Neighbours are joined. Returns how many. */
+unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t groups, bool with_counts,
+                         struct parquet_range *out, unsigned most, uint64_t bytes);
 
 /* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. */
 int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,

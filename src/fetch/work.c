@@ -1,0 +1,413 @@
+/* work: the threads that fetch pieces and make tokens of them.
+ *
+ * A piece of a local file is read and made by one thread. Of a remote one first a fetcher gets the bytes, so
+ * that the network and the tokenizer are never idle at the same time; then a maker makes it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "fetch/make.h"
+#include "fetch/overlay.h"
+#include "fetch/table.h"
+
+#define FETCH_SPARE 4 /* fetchers that prefetch and counting leave to readers */
+#define FETCH_LARGEST \
+	(64u << 20) /* bytes of a piece that is fetched ahead; a larger one is streamed by its maker */
+
+enum role { ROLE_READER, ROLE_BACKGROUND, ROLE_FETCHER };
+
+struct worker {
+	struct pieces *pieces;
+	enum role role;
+};
+
+static int open_tokenizer(struct pieces *p, struct error *err)
+{
+	int r = 0;
+	pthread_mutex_lock(&p->opening);
+	if (p->tokenizer == NULL)
+		r = tokenizer_open(p->o.tokenizer, p->o.pattern, &p->tokenizer, err);
+	pthread_mutex_unlock(&p->opening);
+	return r;
+}
+
+struct result {
+	struct source *source;
+	uint64_t offset, tokens, documents;
+	uint8_t *memory;
+	size_t bytes;
+	bool found;
+};
+
+static void result_free(struct result *r)
+{
+	source_close(r->source);
+	free(r->memory);
+	*r = (struct result){ 0 };
+}
+
+static void of_cache(struct result *out, const struct cached_piece *c)
+{
+	*out = (struct result){
+		.source = c->source, .offset = CACHE_HEADER, .tokens = c->tokens, .documents = c->documents
+	};
+}
+
+static int of_made(struct result *out, struct made *m, const char *name, struct error *err)
+{
+	if (m->cached.source != NULL) {
+		of_cache(out, &m->cached);
+		m->cached.source = NULL;
+		return 0;
+	}
+	/* The buffer doubled while it grew: what it does not need goes back. */
+	uint8_t *exact = realloc(m->ids.at, m->ids.n > 0 ? m->ids.n : 1);
+	if (exact != NULL)
+		m->ids.at = exact;
+	*out = (struct result){
+		.tokens = m->tokens, .documents = m->documents, .memory = m->ids.at, .bytes = m->ids.n
+	};
+	out->source = source_memory(out->memory, out->bytes, name);
+	m->ids = (struct buffer){ 0 };
+	if (out->source != NULL)
+		return 0;
+	result_free(out);
+	return fail(err, ENOMEM, "out of memory");
+}
+
+static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder, const struct cache_key *key,
+                    struct result *out, struct error *err)
+{
+	struct tokenfile t;
+	uint64_t first = 0, n = 0;
+	int r = p->o.tokens != NULL ? p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &n, err)
+	                            : open_tokenizer(p, err);
+	if (r == 0 && p->o.tokens == NULL && *encoder == NULL &&
+	    (*encoder = encoder_new(p->tokenizer)) == NULL)
+		r = fail(err, ENOMEM, "out of memory for an encoder");
+	if (r != 0)
+		return r;
+	struct make_options mo = {
+		.groups = p->o.groups,
+		.bos = p->o.bos,
+		.eos = p->o.eos,
+		.width = p->o.width,
+		.spill = (size_t)min_u64(p->o.memory / 16, 64u << 20),
+		.most = (size_t)(p->o.memory / 4),
+		.cache = p->o.cache,
+	};
+	struct made m;
+	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
+	                        : make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
+	if (r != 0)
+		return r;
+	pthread_mutex_lock(&p->lock);
+	p->counters.tokenized += p->o.tokens == NULL;
+	p->counters.fetched++;
+	pthread_mutex_unlock(&p->lock);
+	r = of_made(out, &m, "piece in memory", err);
+	made_free(&m);
+	return r;
+}
+
+/* ---- the steps ---- */
+
+/* Whether the piece is in the cache; else takes the host's lock, so that it is made once. 0: found; -ENOENT:
+ * it must be made, under e->lock; -EBUSY: another process makes it now; other -errno. */
+static int find_cached(struct pieces *p, struct entry *e, struct result *out, struct error *err)
+{
+	struct cached_piece cached;
+	int r = pieces_key(p, e->file, e->piece, &e->key, err);
+	if (r != 0)
+		return r;
+	if (p->o.cache == NULL)
+		return -ENOENT;
+	if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0) {
+		if (cache_lock(p->o.cache, &e->key, 50, &e->lock) == -EAGAIN)
+			return -EBUSY;
+		if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0)
+			return -ENOENT;
+		cache_unlock(e->lock);
+		e->lock = NULL;
+	}
+	of_cache(out, &cached);
+	out->found = true;
+	return 0;
+}
+
+/* Fills the overlay of the piece's file with its bytes. */
+static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
+{
+	struct parquet_range ranges[PIECE_RANGES];
+	unsigned n = 0;
+	bool count = false;
+	int r = textfiles_get(p->o.files, e->file, &e->text, err);
+	if (r != 0)
+		return r;
+	uint64_t most = min_u64(FETCH_LARGEST, p->o.memory / 8);
+	if (p->o.tokens != NULL) {
+		struct tokenfile t;
+		uint64_t first, tokens;
+		r = p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &tokens, err);
+		if (r == 0 && tokens <= most / t.width)
+			ranges[n++] = (struct parquet_range){ t.offset + first * t.width, tokens * t.width };
+	} else {
+		count = p->o.uncounted(p->o.arg, e->file, e->piece);
+		n = textfile_ranges(e->text, e->piece, p->o.groups, count, ranges, PIECE_RANGES, most);
+	}
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = overlay_fill(e->text->source, ranges[i].off, ranges[i].n, err);
+		if (r == 0) {
+			e->range_off[e->ranges++] = ranges[i].off;
+			e->range_bytes += ranges[i].n;
+		}
+	}
+	if (r == 0 && count)
+		p->o.fetched(p->o.arg, e->file, e->piece);
+	return r;
+}
+
+/* Lets go what a fetch holds. again: the file gave an error and is to be opened anew. */
+static void let_go(struct pieces *p, struct entry *e, bool again)
+{
+	if (e->text != NULL) {
+		for (unsigned i = 0; i < e->ranges; i++)
+			overlay_drop(e->text->source, e->range_off[i]);
+		textfiles_put(p->o.files, e->text, again);
+	}
+	cache_unlock(e->lock);
+	e->text = NULL;
+	e->lock = NULL;
+	e->ranges = 0;
+	e->range_bytes = 0;
+}
+
+/* When the next attempt may begin, 0 for none: damage is looked at once more where the bytes came over a
+ * network. */
+static int64_t next_attempt(struct pieces *p, struct entry *e, int r, const struct error *err)
+{
+	int64_t now = piece_clock(), wait;
+	if (p->stop)
+		return 0;
+	if (r == -EBUSY)
+		return now + 50000000;
+	if (r == -EBADMSG && p->o.remote(p->o.arg, e->file) && e->damaged++ == 0)
+		return now;
+	if (!err->again)
+		return 0;
+	/* Doubling from 0.2 s to 10 s, with jitter of a half, or what the server asked for. */
+	wait = (int64_t)200000000 << (e->tries < 6 ? e->tries : 6);
+	if (wait > 10000000000)
+		wait = 10000000000;
+	wait = wait / 2 + (int64_t)((uint64_t)now * 0x9E3779B97F4A7C15u >> 33) % (wait / 2 + 1);
+	if ((int64_t)err->wait_ms * 1000000 > wait)
+		wait = (int64_t)err->wait_ms * 1000000;
+	if (now + wait - e->first_ns > (int64_t)p->o.retry_s * 1000000000)
+		return 0;
+	e->tries++;
+	return now + wait;
+}
+
+static void finish(struct pieces *p, struct entry *e, int r, struct result *res, struct error *err)
+{
+	int64_t again = r != 0 ? next_attempt(p, e, r, err) : 0;
+	if (again == 0 && r == -EBUSY)
+		r = fail(err, EINTR, "the mount is ending");
+	if (again == 0) {
+		r = p->o.made(p->o.arg, e->file, e->piece, r, res->tokens, res->documents, err);
+		if (r != 0) {
+			result_free(res);
+			if (r != -EINTR)
+				log_warning("piece %" PRIu32 " of file %" PRIu32 ": %s: %s", e->piece,
+				            e->file, errno_name(-r), err->text);
+		}
+	}
+	pthread_mutex_lock(&p->lock);
+	if (again != 0) {
+		if (r != -EBUSY)
+			p->counters.retries++;
+		e->state = STATE_QUEUED;
+		e->not_before_ns = again;
+		piece_enqueue(p, e);
+	} else if (r != 0) {
+		e->state = STATE_FAILED;
+		e->error = *err;
+		e->error.code = -r;
+		e->not_before_ns = piece_clock() + (int64_t)PIECE_FAILED_S * 1000000000;
+		list_add(&p->failed, e);
+		p->counters.errors++;
+	} else {
+		e->state = STATE_READY;
+		e->source = res->source;
+		e->offset = res->offset;
+		e->tokens = res->tokens;
+		e->documents = res->documents;
+		e->memory = res->memory;
+		e->bytes = res->bytes;
+		p->memory_bytes += e->bytes;
+		*(res->found ? &p->counters.hits : &p->counters.misses) += 1;
+		list_add(&p->ready, e);
+		pieces_trim(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (again == 0)
+		p->o.changed(p->o.arg);
+}
+
+/* ---- the threads ---- */
+
+/* The first of some queues that may begin now, else NULL and when to look again. */
+static struct entry *next_of(struct list *queues, int first, int last, int64_t *wake_ns)
+{
+	int64_t now = piece_clock();
+	*wake_ns = now + 1000000000;
+	for (int q = first; q <= last; q++)
+		for (struct entry *e = queues[q].first; e != NULL; e = e->next) {
+			if (e->not_before_ns <= now)
+				return e;
+			if (e->not_before_ns < *wake_ns)
+				*wake_ns = e->not_before_ns;
+		}
+	return NULL;
+}
+
+static struct entry *next_for(struct pieces *p, enum role role, int64_t *wake_ns)
+{
+	if (role == ROLE_READER)
+		return next_of(p->queue, PRIORITY_READER, PRIORITY_READER, wake_ns);
+	if (role == ROLE_BACKGROUND)
+		return next_of(p->queue, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
+	/* What waits to be made is bounded: readers may fill half of `memory`, prefetch a quarter. */
+	if (p->fetched_bytes > p->o.memory / 2)
+		return NULL;
+	bool more = p->fetched_bytes <= p->o.memory / 4 && p->fetching + FETCH_SPARE < PIECE_FETCHERS;
+	return next_of(p->to_fetch, PRIORITY_READER, more ? PRIORITY_COUNT : PRIORITY_READER, wake_ns);
+}
+
+static void make_entry(struct pieces *p, struct entry *e, struct encoder **encoder)
+{
+	struct result res = { 0 };
+	struct error err = { 0 };
+	uint64_t bytes = e->range_bytes;
+	bool fetched = e->text != NULL;
+	int r = fetched ? -ENOENT : find_cached(p, e, &res, &err);
+	if (r == -ENOENT)
+		r = make_now(p, e, encoder, &e->key, &res, &err);
+	let_go(p, e, r != 0);
+	if (fetched) {
+		pthread_mutex_lock(&p->lock);
+		p->fetched_bytes -= bytes;
+		pthread_cond_broadcast(&p->fetch);
+		pthread_mutex_unlock(&p->lock);
+	}
+	finish(p, e, r, &res, &err);
+}
+
+static void fetch_entry(struct pieces *p, struct entry *e)
+{
+	struct result res = { 0 };
+	struct error err = { 0 };
+	int r = find_cached(p, e, &res, &err);
+	if (r != -ENOENT) {
+		finish(p, e, r, &res, &err);
+		return;
+	}
+	r = fetch_bytes(p, e, &err);
+	if (r != 0) {
+		let_go(p, e, true);
+		finish(p, e, r, &res, &err);
+		return;
+	}
+	pthread_mutex_lock(&p->lock);
+	p->fetched_bytes += e->range_bytes;
+	e->state = STATE_FETCHED;
+	piece_enqueue(p, e);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *work(void *arg)
+{
+	struct worker w = *(struct worker *)arg;
+	struct pieces *p = w.pieces;
+	struct encoder *encoder = NULL;
+	struct list *queues = w.role == ROLE_FETCHER ? p->to_fetch : p->queue;
+	pthread_cond_t *cond = w.role == ROLE_FETCHER ? &p->fetch : &p->work;
+	free(arg);
+	if (w.role == ROLE_BACKGROUND)
+		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop) {
+		int64_t wake = piece_clock() + 1000000000;
+		struct entry *e = next_for(p, w.role, &wake);
+		if (e == NULL) {
+			struct timespec until = { .tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000 };
+			pthread_cond_timedwait(cond, &p->lock, &until);
+			continue;
+		}
+		/* The priority may be raised while it is worked on: what is undone later is what was done
+		 * here. */
+		enum priority priority = e->priority;
+		list_remove(&queues[priority], e);
+		e->state = STATE_RUNNING;
+		p->fetching += w.role == ROLE_FETCHER && priority != PRIORITY_READER;
+		pthread_mutex_unlock(&p->lock);
+		if (w.role == ROLE_FETCHER)
+			fetch_entry(p, e);
+		else
+			make_entry(p, e, &encoder);
+		pthread_mutex_lock(&p->lock);
+		p->fetching -= w.role == ROLE_FETCHER && priority != PRIORITY_READER;
+	}
+	pthread_mutex_unlock(&p->lock);
+	encoder_free(encoder);
+	return NULL;
+}
+
+static int start_one(struct pieces *p, enum role role)
+{
+	struct worker *w = malloc(sizeof *w);
+	if (w == NULL)
+		return -ENOMEM;
+	*w = (struct worker){ .pieces = p, .role = role };
+	int r = -pthread_create(&p->threads[p->started], NULL, work, w);
+	if (r == 0)
+		p->started++;
+	else
+		free(w);
+	return r;
+}
+
+int workers_start(struct pieces *p)
+{
+	unsigned fetchers = p->o.any_remote ? PIECE_FETCHERS : 0;
+	int r = 0;
+	p->threads = calloc(2 * (size_t)p->o.threads + fetchers, sizeof *p->threads);
+	if (p->threads == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; r == 0 && i < p->o.threads; i++) {
+		r = start_one(p, ROLE_READER);
+		if (r == 0)
+			r = start_one(p, ROLE_BACKGROUND);
+	}
+	for (unsigned i = 0; r == 0 && i < fetchers; i++)
+		r = start_one(p, ROLE_FETCHER);
+	return r;
+}
+
+void workers_join(struct pieces *p)
+{
+	for (unsigned i = 0; i < p->started; i++)
+		pthread_join(p->threads[i], NULL);
+	free(p->threads);
+	/* What was fetched and not made any more. */
+	for (int q = 0; q < 3; q++)
+		for (struct entry *e = p->queue[q].first; e != NULL; e = e->next)
+			let_go(p, e, false);
+}
