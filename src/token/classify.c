@@ -116,8 +116,8 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 }
 #endif
 
-static struct classify_path paths[5];
-static const char *names[5];
+static struct classify_path paths[6];
+static const char *names[6];
 
 static void find_paths(void)
 {
@@ -130,7 +130,8 @@ static void find_paths(void)
 		paths[n++] = (struct classify_path){ "avx2", classify_avx2 };
 	paths[n++] = (struct classify_path){ "sse2", classify_sse2 };
 #endif
-	paths[n] = (struct classify_path){ "scalar", classify_scalar };
+	paths[n++] = (struct classify_path){ "scalar", classify_scalar };
+	paths[n] = (struct classify_path){ "plain", NULL };
 	for (size_t i = 0; i <= n; i++)
 		names[i] = paths[i].name;
 }

@@ -18,8 +18,8 @@ struct masks {
 typedef void classify_fn(const uint8_t *p, size_t blocks, struct masks *out);
 
 struct classify_path {
-	const char *name; /* "avx512", "avx2", "sse2", "scalar" */
-	classify_fn *run;
+	const char *name; /* "avx512", "avx2", "sse2", "scalar", "plain" */
+	classify_fn *run; /* NULL: nothing is classified, the words are found one by one */
 };
 
 /* The paths that this machine has, best first; the list ends with a NULL name. */

@@ -34,11 +34,11 @@ static bool is_blank(enum unicode_class k)
 	return k == UNICODE_SPACE || k == UNICODE_NEWLINE;
 }
 
-/* Whether white space begins at i; also true at the end of the text, which cuts nothing off a run. */
+/* Whether white space begins at i; also true at the end of the text, which cuts nothing off a run, and within a code point. */
 static bool blank_at(const struct cut *c, size_t i)
 {
 	unsigned length;
-	return i >= c->n || is_blank(unicode_class(utf8_take(c->p + i, &length)));
+	return i >= c->n || (c->p[i] & 0xC0) == 0x80 || is_blank(unicode_class(utf8_take(c->p + i, &length)));
 }
 
 /* Gives the longer code points that begin in a block their classes, in all their bytes. *begin gets white space of several bytes that a run gives

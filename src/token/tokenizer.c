@@ -15,8 +15,8 @@
 extern const uint8_t vocab_gpt2[], vocab_cl100k[], vocab_o200k[];
 extern const uint64_t vocab_gpt2_size, vocab_cl100k_size, vocab_o200k_size;
 
-/* Words kept by one tokenizer: 32 MiB of them. */
-#define WORDS (1u << 20)
+/* For the words of one tokenizer, in bytes. */
+#define WORDS (32u << 20)
 
 /* No file of a tokenizer is longer. */
 #define FILE_MOST (256u << 20)
@@ -183,6 +183,15 @@ static void seed(struct tokenizer *t)
 	}
 }
 
+int tokenizer_cache(struct tokenizer *t, size_t bytes)
+{
+	words_free(&t->words);
+	int r = words_make(&t->words, bytes);
+	if (r == 0)
+		seed(t);
+	return r;
+}
+
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err)
 {
 	struct tokenizer *t = calloc(1, sizeof *t);
@@ -192,11 +201,10 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 	if (r < 0)
 		goto out;
 	t->width = tokenizer_width(t->info.vocab);
-	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab) < 0) || words_make(&t->words, WORDS) < 0) {
+	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab) < 0) || tokenizer_cache(t, WORDS) < 0) {
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
 		goto out;
 	}
-	seed(t);
 	*out = t;
 	return 0;
 out:

@@ -21,6 +21,10 @@ struct encoder;
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err);
 void tokenizer_close(struct tokenizer *t);
 
+/* Bounds the memory for words that were seen, which all encoders of t share (32 MiB at first): a power of two is used that is at most `bytes`; 0
+ * turns it off. The ids are the same. Only while t has no encoder. 0 or -ENOMEM. */
+int tokenizer_cache(struct tokenizer *t, size_t bytes);
+
 /* What is known of a name without opening it whole, so that a mount of token files starts at once. */
 struct tokenizer_info {
 	char name[64];       /* "gpt2", or the file's base name */
@@ -49,7 +53,7 @@ size_t encoder_bound(size_t n);
  * encoder_bound(n) of them, aligned to their width. Returns their number, or -ENOMEM. */
 int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids);
 
-/* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar"), best first, NULL behind the last.
+/* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar", "plain"), best first, NULL behind the last.
  * All give the same ids; a new encoder has the best. encoder_use chooses one by name: 0, or -EINVAL. */
 const char *const *encoder_paths(void);
 int encoder_use(struct encoder *e, const char *path);

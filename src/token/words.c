@@ -7,8 +7,11 @@
 /* No key has this: its length would be 255. A word that is too long has another one. */
 #define BUSY (UINT64_C(255) << 56)
 
-int words_make(struct words *w, size_t entries)
+int words_make(struct words *w, size_t most)
 {
+	size_t entries = WORD_PLACES;
+	while (entries * 2 * sizeof *w->at <= most && entries < SIZE_MAX / 4 / sizeof *w->at)
+		entries *= 2;
 	size_t bytes = entries * sizeof *w->at;
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
@@ -22,7 +25,7 @@ int words_make(struct words *w, size_t entries)
 	madvise(at, bytes, MADV_HUGEPAGE);
 	w->at = at;
 	w->mask = entries - 1;
-	atomic_init(w->left, entries / 4 * 3);
+	atomic_init(w->left, bytes <= most ? entries / 4 * 3 : 0);
 	return 0;
 }
 

@@ -35,8 +35,8 @@ struct words {
 	_Atomic size_t *left; /* how many may be added */
 };
 
-/* Room for `entries` words of 32 bytes, a power of two, at least 8. 0 or -ENOMEM. */
-int words_make(struct words *w, size_t entries);
+/* Room for words of 32 bytes in at most `bytes` of memory; too few for any are as good as none. 0 or -ENOMEM. */
+int words_make(struct words *w, size_t bytes);
 void words_free(struct words *w);
 
 /* 1 ... WORD_BYTES bytes. */

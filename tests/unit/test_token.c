@@ -1,22 +1,39 @@
-/* Ids against those that tiktoken made (tests/data/tokens). */
+/* Ids against those that tiktoken and HF tokenizers made: tests/data/tokens, written by tests/token/expect.py. */
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/hash.h"
+#include "token/decoder.h"
 #include "token/tokenizer.h"
 #include "unit/unit.h"
 
-static struct tokenizer *gpt2(void)
+/* Opens, or says why not. */
+static struct tokenizer *opened(const char *name, const char *pattern)
 {
-	static struct tokenizer *t;
+	struct tokenizer *t = NULL;
 	struct error err;
-	if (t == NULL && tokenizer_open("gpt2", NULL, &t, &err) < 0)
+	if (tokenizer_open(name, pattern, &t, &err) < 0)
 		printf("# %s\n", err.text);
 	return t;
+}
+
+static unsigned width_of(const char *name)
+{
+	struct tokenizer_info info = { 0 };
+	tokenizer_info(name, NULL, &info, NULL);
+	return tokenizer_width(info.vocab);
+}
+
+static uint32_t id_at(const void *ids, size_t i, unsigned width)
+{
+	return width == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
 }
 
 static size_t from_hex(const char *hex, uint8_t *out)
@@ -31,13 +48,14 @@ static size_t from_hex(const char *hex, uint8_t *out)
 }
 
 /* Whether the text of a line becomes its ids. */
-static bool line_agrees(struct encoder *e, json_t *line)
+static bool line_agrees(struct encoder *e, unsigned width, json_t *line)
 {
 	json_t *text = json_object_get(line, "text"), *hex = json_object_get(line, "hex");
 	json_t *want = json_object_get(line, "ids");
 	size_t n = text != NULL ? json_string_length(text) : strlen(json_string_value(hex)) / 2;
-	uint8_t *bytes = malloc(n + 1);
-	uint16_t *ids = malloc((encoder_bound(n) + 1) * sizeof *ids);
+	/* Exactly as long as the text, so that a sanitizer sees a read behind it. */
+	uint8_t *bytes = malloc(n > 0 ? n : 1);
+	void *ids = malloc(encoder_bound(n) * width);
 	bool same = bytes != NULL && ids != NULL;
 	if (same) {
 		if (text != NULL)
@@ -47,7 +65,7 @@ static bool line_agrees(struct encoder *e, json_t *line)
 		int64_t got = encoder_encode(e, bytes, n, ids);
 		same = got == (int64_t)json_array_size(want);
 		for (size_t i = 0; same && i < (size_t)got; i++)
-			same = ids[i] == json_integer_value(json_array_get(want, i));
+			same = id_at(ids, i, width) == json_integer_value(json_array_get(want, i));
 	}
 	free(bytes);
 	free(ids);
@@ -68,36 +86,73 @@ static void lone_surrogates(char *line)
 	}
 }
 
-static void ids_are_tiktokens(void)
+/* Takes the next line of a file of expectations; NULL at its end. */
+static json_t *next_line(FILE *f)
 {
-	const char *path = unit_data("tokens/gpt2.jsonl");
+	static char line[1 << 20];
+	json_error_t parse;
+	if (fgets(line, sizeof line, f) == NULL)
+		return NULL;
+	lone_surrogates(line);
+	json_t *j = json_loads(line, JSON_ALLOW_NUL, &parse);
+	if (j == NULL)
+		printf("# %s: %.100s\n", parse.text, line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+	return j;
+}
+
+static void differs(const char *with, json_t *line)
+{
+	char *text = json_dumps(json_object_get(line, "text"), JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	printf("# %s differs: %.200s\n", with, text != NULL ? text : "bytes");
+	free(text);
+}
+
+/* Every line of a file, by every path of the machine, each twice: once learning the words, once knowing them. */
+static void lines_agree(const char *name, const char *file, unsigned lines)
+{
+	const char *path = unit_data(file);
 	FILE *f = path != NULL ? fopen(path, "r") : NULL;
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	struct encoder *e = encoder_new(gpt2());
-	static char line[1 << 20];
-	unsigned lines = 0, bad = 0;
-	json_error_t parse;
-	/* Twice: once learning the words, once knowing them. */
-	for (int pass = 0; pass < 2; pass++) {
-		rewind(f);
-		while (fgets(line, sizeof line, f) != NULL) {
-			lone_surrogates(line);
-			json_t *j = json_loads(line, JSON_ALLOW_NUL, &parse);
-			if (j == NULL)
-				printf("# %s: %.100s\n", parse.text, line);
-			CU_ASSERT_PTR_NOT_NULL_FATAL(j);
-			lines++;
-			if (!line_agrees(e, j)) {
-				bad++;
-				printf("# differs: %.200s\n", line);
+	unsigned width = width_of(name), paths = 0;
+	for (const char *const *with = encoder_paths(); *with != NULL; with++, paths++) {
+		struct tokenizer *t = opened(name, NULL);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+		struct encoder *e = encoder_new(t);
+		unsigned seen = 0, bad = 0;
+		CU_ASSERT_EQUAL(encoder_use(e, *with), 0);
+		for (int pass = 0; pass < 2; pass++) {
+			rewind(f);
+			for (json_t *j; (j = next_line(f)) != NULL; seen++) {
+				if (!line_agrees(e, width, j)) {
+					bad++;
+					differs(*with, j);
+				}
+				json_decref(j);
 			}
-			json_decref(j);
 		}
+		CU_ASSERT_EQUAL(seen, 2 * lines);
+		CU_ASSERT_EQUAL(bad, 0);
+		encoder_free(e);
+		tokenizer_close(t);
 	}
-	CU_ASSERT_EQUAL(lines, 2 * 900);
-	CU_ASSERT_EQUAL(bad, 0);
-	encoder_free(e);
+	CU_ASSERT_TRUE(paths >= 2);
 	fclose(f);
+}
+
+static void gpt2_ids(void)
+{
+	lines_agree("gpt2", "tokens/gpt2.jsonl", 900);
+}
+
+static void cl100k_ids(void)
+{
+	lines_agree("cl100k", "tokens/cl100k.jsonl", 882);
+}
+
+static void o200k_ids(void)
+{
+	lines_agree("o200k", "tokens/o200k.jsonl", 882);
 }
 
 static unsigned utf8_of(uint32_t c, char *out)
@@ -139,43 +194,97 @@ static size_t fill(const char *template, uint32_t c, char *out)
 	return n;
 }
 
-static void every_code_point_has_its_class(void)
+/* The hash over the ids of a template with each code point of a block in it, ids as `bytes` bytes, little-endian. */
+static void block_hash(struct encoder *e, unsigned width, const char *template, uint32_t first, uint32_t count, char hex[HASH_HEX])
 {
-	const char *path = unit_data("tokens/gpt2-codepoints.json");
+	struct hash *h = hash_new();
+	uint8_t digest[HASH_SIZE];
+	for (uint32_t c = first; c < first + count && c < 0x110000; c++) {
+		char text[256];
+		uint32_t ids[3 * sizeof text + 8];
+		if (c >= 0xD800 && c < 0xE000)
+			continue;
+		int64_t n = encoder_encode(e, text, fill(template, c, text), ids);
+		for (int64_t i = 0; i < n; i++) {
+			uint32_t id = id_at(ids, (size_t)i, width);
+			uint8_t four[4] = { (uint8_t)id, (uint8_t)(id >> 8), (uint8_t)(id >> 16), (uint8_t)(id >> 24) };
+			hash_add(h, four, width);
+		}
+	}
+	hash_end(h, digest);
+	hash_hex(digest, HASH_SIZE, hex);
+}
+
+static void code_points_agree(const char *name, const char *file, const char *key)
+{
+	const char *path = unit_data(file);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(path);
 	json_t *j = json_load_file(path, 0, NULL);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+	struct tokenizer *t = opened(name, NULL);
+	CU_ASSERT_TRUE_FATAL(j != NULL && t != NULL);
 	const char *template = json_string_value(json_object_get(j, "template"));
 	uint32_t block = (uint32_t)json_integer_value(json_object_get(j, "block"));
-	json_t *want = json_object_get(j, "sha256");
-	struct encoder *e = encoder_new(gpt2());
+	json_t *want = json_object_get(j, key);
+	struct encoder *e = encoder_new(t);
 	unsigned bad = 0;
-	CU_ASSERT_TRUE_FATAL(json_array_size(want) > 0);
+	CU_ASSERT_EQUAL_FATAL(json_array_size(want), 0x110000 / 4096);
 	for (size_t b = 0; b < json_array_size(want); b++) {
-		struct hash *h = hash_new();
-		uint8_t digest[HASH_SIZE];
 		char hex[HASH_HEX];
-		for (uint32_t c = (uint32_t)b * block; c < ((uint32_t)b + 1) * block && c < 0x110000; c++) {
-			char text[256];
-			uint16_t ids[3 * sizeof text];
-			if (c >= 0xD800 && c < 0xE000)
-				continue;
-			int64_t n = encoder_encode(e, text, fill(template, c, text), ids);
-			for (int64_t i = 0; i < n; i++) {
-				uint8_t two[2] = { (uint8_t)ids[i], (uint8_t)(ids[i] >> 8) };
-				hash_add(h, two, 2);
-			}
-		}
-		hash_end(h, digest);
-		hash_hex(digest, HASH_SIZE, hex);
+		block_hash(e, width_of(name), template, (uint32_t)b * block, block, hex);
 		if (strcmp(hex, json_string_value(json_array_get(want, b))) != 0) {
 			bad++;
-			printf("# block %zu differs\n", b);
+			printf("# %s: block %zu differs\n", name, b);
 		}
 	}
 	CU_ASSERT_EQUAL(bad, 0);
 	encoder_free(e);
+	tokenizer_close(t);
 	json_decref(j);
+}
+
+static void every_code_point(void)
+{
+	code_points_agree("gpt2", "tokens/gpt2-codepoints.json", "sha256");
+	code_points_agree("cl100k", "tokens/codepoints.json", "cl100k");
+	code_points_agree("o200k", "tokens/codepoints.json", "o200k");
+}
+
+/* The small tokenizer.json files, one after another as ids.jsonl has them. */
+static void tokenizer_json_ids(void)
+{
+	const char *path = unit_data("tokens/hf/ids.jsonl");
+	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	char name[4096] = "", file[4200];
+	struct tokenizer *t = NULL;
+	struct encoder *e = NULL;
+	unsigned seen = 0, bad = 0, files = 0;
+	for (json_t *j; (j = next_line(f)) != NULL; seen++) {
+		const char *of = json_string_value(json_object_get(j, "file"));
+		if (strcmp(of, name) != 0) {
+			encoder_free(e);
+			tokenizer_close(t);
+			snprintf(name, sizeof name, "%s", of);
+			snprintf(file, sizeof file, "tokens/hf/%s", of);
+			const char *found = unit_data(file);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+			t = opened(found, NULL);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+			e = encoder_new(t);
+			files++;
+		}
+		if (!line_agrees(e, 2, j)) {
+			bad++;
+			differs(name, j);
+		}
+		json_decref(j);
+	}
+	CU_ASSERT_EQUAL(bad, 0);
+	CU_ASSERT_EQUAL(files, 7);
+	CU_ASSERT_TRUE(seen > 1000);
+	encoder_free(e);
+	tokenizer_close(t);
+	fclose(f);
 }
 
 static void what_is_known_without_opening(void)
@@ -185,35 +294,253 @@ static void what_is_known_without_opening(void)
 	CU_ASSERT_EQUAL(info.vocab, 50257);
 	CU_ASSERT_EQUAL(info.bos, 50256);
 	CU_ASSERT_EQUAL(tokenizer_width(info.vocab), 2);
+	CU_ASSERT_EQUAL_FATAL(tokenizer_info("cl100k", "", &info, NULL), 0);
+	CU_ASSERT_TRUE(info.vocab == 100277 && info.bos == 100257);
+	CU_ASSERT_EQUAL_FATAL(tokenizer_info("o200k", NULL, &info, NULL), 0);
+	CU_ASSERT_TRUE(info.vocab == 200019 && info.bos == 199999);
+	const char *path = unit_data("tokens/hf/llama3.json");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+	CU_ASSERT_EQUAL_FATAL(tokenizer_info(path, NULL, &info, NULL), 0);
+	CU_ASSERT_STRING_EQUAL(info.name, "llama3.json");
+	CU_ASSERT_TRUE(info.vocab == 508 && info.bos == 507 && strlen(info.sha256) == 64);
 }
 
 static void bytes_of_ids(void)
 {
+	struct tokenizer *t = opened("gpt2", NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	size_t n = 0;
-	const uint8_t *p = tokenizer_bytes(gpt2(), 15496, &n);
+	const uint8_t *p = tokenizer_bytes(t, 15496, &n);
 	CU_ASSERT_TRUE(n == 5 && memcmp(p, "Hello", 5) == 0);
-	p = tokenizer_bytes(gpt2(), 50256, &n);
+	p = tokenizer_bytes(t, 50256, &n);
 	CU_ASSERT_TRUE(n == 13 && memcmp(p, "<|endoftext|>", 13) == 0);
-	CU_ASSERT_PTR_NULL(tokenizer_bytes(gpt2(), 50257, &n));
+	CU_ASSERT_PTR_NULL(tokenizer_bytes(t, 50257, &n));
 	CU_ASSERT_EQUAL(n, 0);
+	tokenizer_close(t);
+}
+
+/* A file with these bytes; its name is overwritten by the next call. */
+static const char *file_of(const void *bytes, size_t n, const char *end)
+{
+	static char path[4096];
+	const char *dir = getenv("TMPDIR");
+	snprintf(path, sizeof path, "%s/test_token-%ld%s", dir != NULL ? dir : P_tmpdir, (long)getpid(), end);
+	FILE *f = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+	return path;
+}
+
+/* Opening fails with the code, and the text names what it should. */
+static void refused(const char *name, const char *pattern, int code, const char *word)
+{
+	struct tokenizer *t = NULL;
+	struct tokenizer_info info;
+	struct error err = { 0 };
+	int r = tokenizer_open(name, pattern, &t, &err);
+	if (r != -code || strstr(err.text, word) == NULL)
+		printf("# %d, %s\n", r, err.text);
+	CU_ASSERT_EQUAL(r, -code);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, word));
+	if (code == EINVAL || code == ENOENT)
+		CU_ASSERT_EQUAL(tokenizer_info(name, pattern, &info, NULL), -code);
 }
 
 static void names_that_are_none(void)
 {
-	struct tokenizer *t = NULL;
-	struct error err = { 0 };
-	CU_ASSERT_EQUAL(tokenizer_open("gpt7", NULL, &t, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "gpt2"));
+	refused("gpt7", NULL, EINVAL, "cl100k");
+	refused("gpt2", "cl100k", EINVAL, "pattern");
+	refused("not/there.json", NULL, ENOENT, "not/there.json");
+	refused("not/there.tiktoken", NULL, EINVAL, "qwen2");
+	refused("not/there.tiktoken", "gpt2", ENOENT, "not/there.tiktoken");
+}
+
+/* The small GPT-2 file with one text in place of another. */
+static const char *changed(const char *from, const char *to)
+{
+	const char *path = unit_data("tokens/hf/gpt2.json");
+	FILE *f = path != NULL ? fopen(path, "r") : NULL;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	static char text[1 << 16];
+	struct buffer out = { 0 };
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	char *at = strstr(text, from);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	*at = '\0';
+	buffer_printf(&out, "%s%s%s", text, to, at + strlen(from));
+	const char *made = file_of(out.at, out.n, ".json");
+	buffer_free(&out);
+	return made;
+}
+
+static void models_that_are_not_supported(void)
+{
+	refused(changed("\"byte_fallback\": false", "\"byte_fallback\": true"), NULL, ENOTSUP, "byte_fallback");
+	refused(changed("\"type\": \"BPE\"", "\"type\": \"Unigram\""), NULL, ENOTSUP, "Unigram");
+	refused(changed("\"dropout\": null", "\"dropout\": 0.1"), NULL, ENOTSUP, "dropout");
+	refused(changed("\"end_of_word_suffix\": null", "\"end_of_word_suffix\": \"</w>\""), NULL, ENOTSUP, "</w>");
+	refused(changed("\"normalizer\": null", "\"normalizer\": {\"type\": \"NFKC\"}"), NULL, ENOTSUP, "NFKC");
+	refused(changed("\"add_prefix_space\": false", "\"add_prefix_space\": true"), NULL, ENOTSUP, "add_prefix_space");
+	refused(changed("\"pre_tokenizer\": {\"type\": \"ByteLevel\"", "\"pre_tokenizer\": {\"type\": \"Metaspace\""), NULL,
+		ENOTSUP, "Metaspace");
+	refused(changed("\"pre_tokenizer\": {", "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", "
+			"\"pattern\": {\"Regex\": \"[a-z]+\"}, \"behavior\": \"Isolated\", \"invert\": false}, "
+			"{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}]}, \"other\": {"),
+		NULL, ENOTSUP, "[a-z]+");
+	refused(changed("\"merges\": [\"", "\"merges\": [\"\u2581x y\", \"q"), NULL, EBADMSG, "merges");
+	refused(changed("\"vocab\": {", "\"vocab\": {\"a\": \"b\", "), NULL, EBADMSG, "\"a\"");
+	refused(changed("\"model\": {", "\"model\": {{"), NULL, EBADMSG, "JSON");
+	unlink(changed("\"model\"", "\"no model\""));
+}
+
+/* A .tiktoken file of all bytes, and then more lines. */
+static const char *tiktoken_of(const char *more)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	struct buffer out = { 0 };
+	for (unsigned b = 0; b < 256; b++)
+		buffer_printf(&out, "%c%c== %u\n", digits[b >> 2], digits[(b & 3) << 4], b);
+	buffer_printf(&out, "%s", more);
+	const char *path = file_of(out.at, out.n, ".tiktoken");
+	buffer_free(&out);
+	return path;
+}
+
+static void tiktoken_files(void)
+{
+	/* "ab", "abc", "abcd" */
+	const char *path = tiktoken_of("YWI= 256\nYWJj 257\nYWJjZA== 259\n");
+	struct tokenizer *t = opened(path, "gpt2");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	struct encoder *e = encoder_new(t);
+	uint16_t ids[64];
+	CU_ASSERT_EQUAL(encoder_encode(e, "abcd abcc ab", 12, ids), 6);
+	CU_ASSERT_TRUE(ids[0] == 259 && ids[1] == ' ' && ids[2] == 257 && ids[3] == 'c' && ids[4] == ' ' && ids[5] == 256);
+	size_t n;
+	CU_ASSERT_PTR_NOT_NULL(tokenizer_bytes(t, 258, &n));
+	CU_ASSERT_EQUAL(n, 0);
+	encoder_free(e);
+	tokenizer_close(t);
+	refused(tiktoken_of("YWI= 256\nYWI= 257\n"), "gpt2", EBADMSG, "same bytes");
+	refused(tiktoken_of("YWI= 256\nYWJj 256\n"), "gpt2", EBADMSG, "line 258");
+	refused(tiktoken_of("YWI 256\n"), "gpt2", EBADMSG, "line 257");
+	refused(tiktoken_of("YW?= 256\n"), "gpt2", EBADMSG, "line 257");
+	refused(tiktoken_of("YWI=\n"), "gpt2", EBADMSG, "line 257");
+	refused(tiktoken_of("YWI= 2x\n"), "gpt2", EBADMSG, "line 257");
+	refused(tiktoken_of("YWI= 4000000000\n"), "gpt2", ENOTSUP, "4000000000");
+	refused(file_of("YWI= 0\n", 7, ".tiktoken"), "gpt2", EBADMSG, "byte 0x00");
+	refused(file_of("", 0, ".tiktoken"), "gpt2", EBADMSG, "no token");
+	unlink(path);
+}
+
+struct worker {
+	const struct tokenizer *t;
+	const uint8_t *text;
+	size_t n;
+	uint16_t *ids;
+	int64_t got;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct encoder *e = encoder_new(w->t);
+	w->got = e != NULL ? encoder_encode(e, w->text, w->n, w->ids) : -1;
+	encoder_free(e);
+	return NULL;
+}
+
+/* Many threads that learn the same words at the same time get the same ids as one that is alone. */
+static void threads_share_words(void)
+{
+	enum { THREADS = 4, SIZE = 200000 };
+	static uint8_t text[SIZE];
+	struct worker w[THREADS + 1];
+	uint32_t x = 1;
+	for (size_t i = 0; i < SIZE; i++) {
+		x = x * 1664525 + 1013904223;
+		text[i] = (x >> 24) % 6 == 0 ? ' ' : (uint8_t)('a' + (x >> 20) % 12);
+	}
+	struct tokenizer *shared = opened("gpt2", NULL), *alone = opened("gpt2", NULL);
+	CU_ASSERT_TRUE_FATAL(shared != NULL && alone != NULL);
+	for (size_t i = 0; i <= THREADS; i++) {
+		w[i] = (struct worker){ .t = i < THREADS ? shared : alone, .text = text, .n = SIZE };
+		w[i].ids = malloc(encoder_bound(SIZE) * sizeof *w[i].ids);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(w[i].ids);
+		pthread_create(&w[i].thread, NULL, work, &w[i]);
+	}
+	for (size_t i = 0; i <= THREADS; i++)
+		pthread_join(w[i].thread, NULL);
+	CU_ASSERT_TRUE(w[THREADS].got > 0);
+	for (size_t i = 0; i < THREADS; i++)
+		CU_ASSERT_TRUE(w[i].got == w[THREADS].got && memcmp(w[i].ids, w[THREADS].ids, (size_t)w[i].got * 2) == 0);
+	for (size_t i = 0; i <= THREADS; i++)
+		free(w[i].ids);
+	tokenizer_close(shared);
+	tokenizer_close(alone);
+}
+
+/* Without a cache, or with one that is full at once, the ids are the same. */
+static void small_caches(void)
+{
+	static const char text[] = "Some words that are not in any vocabulary: zxqj zxqj floccinaucinihilipilification 12345 \xe4\xb8\xad\xe6\x96\x87";
+	static const size_t sizes[] = { 0, 1, 4096, SIZE_MAX / 2 };
+	uint16_t want[3 * sizeof text + 8], ids[3 * sizeof text + 8];
+	struct tokenizer *t = opened("gpt2", NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	struct encoder *e = encoder_new(t);
+	int64_t n = encoder_encode(e, text, sizeof text, want);
+	encoder_free(e);
+	CU_ASSERT_TRUE(n > 20);
+	for (size_t i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(tokenizer_cache(t, sizes[i]), 0);
+		e = encoder_new(t);
+		for (int pass = 0; pass < 2; pass++) {
+			CU_ASSERT_EQUAL(encoder_encode(e, text, sizeof text, ids), n);
+			CU_ASSERT_EQUAL(memcmp(ids, want, (size_t)n * 2), 0);
+		}
+		encoder_free(e);
+	}
+	CU_ASSERT_EQUAL(tokenizer_cache(t, sizes[3]), -ENOMEM);
+	tokenizer_close(t);
+}
+
+static void decoder_takes_any_cut(void)
+{
+	static const uint8_t bytes[] = "a\xe4\xb8\xad\xf0\x9f\x98\x80\xff\xe4\xb8z\xc3";
+	static const char want[] = "a\xe4\xb8\xad\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbdz\xef\xbf\xbd";
+	for (size_t step = 1; step < sizeof bytes; step++) {
+		struct decoder d = { 0 };
+		struct buffer out = { 0 };
+		for (size_t i = 0; i < sizeof bytes - 1; i += step) {
+			size_t n = sizeof bytes - 1 - i < step ? sizeof bytes - 1 - i : step;
+			CU_ASSERT_EQUAL(decoder_put(&d, bytes + i, n, &out, NULL), 0);
+		}
+		CU_ASSERT_EQUAL(decoder_end(&d, &out, NULL), 0);
+		CU_ASSERT_TRUE(out.n == sizeof want - 1 && memcmp(out.at, want, out.n) == 0);
+		buffer_free(&out);
+	}
 }
 
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{ "gpt2 ids are tiktoken's", ids_are_tiktokens },
-		{ "every code point has its class", every_code_point_has_its_class },
+		{ "gpt2 ids are tiktoken's", gpt2_ids },
+		{ "cl100k ids are tiktoken's", cl100k_ids },
+		{ "o200k ids are tiktoken's", o200k_ids },
+		{ "every code point has its class", every_code_point },
+		{ "ids of tokenizer.json are those of HF tokenizers", tokenizer_json_ids },
 		{ "what is known without opening", what_is_known_without_opening },
 		{ "bytes of ids", bytes_of_ids },
 		{ "names that are none", names_that_are_none },
+		{ "models that are not supported", models_that_are_not_supported },
+		{ ".tiktoken files", tiktoken_files },
+		{ "threads share words", threads_share_words },
+		{ "small caches", small_caches },
+		{ "the decoder takes any cut", decoder_takes_any_cut },
 		CU_TEST_INFO_NULL,
 	};
 	return unit_main("token", tests);
