@@ -22,6 +22,7 @@ static const struct entry {
 	subcommand *run;
 	const char *about;
 } entries[] = {
+	{ "cat", cat_run, "write batches of a source, tell where rows are from, find documents" },
 	{ "encode", encode_run, "turn text into the ids of tokens" },
 	{ "decode", decode_run, "turn ids of tokens into text" },
 	{ "-h", help, NULL },

@@ -44,12 +44,12 @@ static void finish(struct dataset_request *r, int result)
 /* Tries a read once; it may wait for a disk here, but not for a network. */
 static int try_read(struct dataset *d, struct dataset_request *r)
 {
-	struct error err = { 0 };
+	struct error local = { 0 }, *err = r->cause == NULL ? &local : r->cause;
 	int result = r->object.kind == OBJECT_SHARD
-	                     ? shards_read(d, r->object.number, r->off, r->buf, r->n, true, &err)
-	                     : rows_read(d, &r->object, r->off, r->buf, r->n, true, r->rows_done, &err);
+	                     ? shards_read(d, r->object.number, r->off, r->buf, r->n, true, err)
+	                     : rows_read(d, &r->object, r->off, r->buf, r->n, true, r->rows_done, err);
 	if (result != 0 && result != -EAGAIN)
-		log_debug("read: %s: %s", errno_name(-result), err.text);
+		log_debug("read: %s: %s", errno_name(-result), err->text);
 	return result;
 }
 
