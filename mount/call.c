@@ -60,7 +60,8 @@ static void done(struct dataset_request *r, int result)
 	finish(r->arg, result);
 }
 
-/* Under req->lock, in the loop thread: it must not reply, because a reply frees the request that is locked. */
+/* Under req->lock, in the loop thread: it must not reply, because a reply frees the request that is locked.
+ */
 static void interrupted(fuse_req_t req, void *data)
 {
 	struct call *c = data;
@@ -179,8 +180,8 @@ void call_run(struct calls *cs, struct call *c)
 		wait_for_facts(cs, c);
 		return;
 	}
-	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode, c->name == NULL ? "" : ", name ",
-		  c->name == NULL ? "" : c->name);
+	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode,
+	          c->name == NULL ? "" : ", name ", c->name == NULL ? "" : c->name);
 	c->asked = true;
 	dataset_cover(&c->request, cs->d, &wait.object);
 }

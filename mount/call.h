@@ -1,7 +1,7 @@
 /* call: a FUSE request that could not be answered at once, until it is answered exactly once.
  *
- * Everything here is called from the loop thread; `run` is called from the loop thread the first time and from
- * any thread after it has waited. An interrupted request ends with EINTR.
+ * Everything here is called from the loop thread; `run` is called from the loop thread the first time and
+ * from any thread after it has waited. An interrupted request ends with EINTR.
  */
 #ifndef FW_MOUNT_CALL_H
 #define FW_MOUNT_CALL_H
@@ -46,15 +46,15 @@ struct call {
 /* tree, d: not yet there; see calls_serve. NULL when there is no memory. */
 struct calls *calls_new(void);
 void calls_serve(struct calls *cs, struct dataset *d, struct tree *t);
-/* Ends the calls that wait for facts with EINTR; those of the dataset end with dataset_close. False when a thread
- * still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
+/* Ends the calls that wait for facts with EINTR; those of the dataset end with dataset_close. False when a
+ * thread still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
 bool calls_end(struct calls *cs);
 void calls_free(struct calls *cs);
 
 /* Runs a call that lies on the stack; copies it when it has to wait. */
 void call_run(struct calls *cs, struct call *c);
-/* Lets a read wait for the rest of its c->n bytes; head: the rest->skip bytes that are there. `run` is then called
- * with the whole in buf. */
+/* Lets a read wait for the rest of its c->n bytes; head: the rest->skip bytes that are there. `run` is then
+ * called with the whole in buf. */
 void call_read(struct calls *cs, const struct call *c, const struct tree_rest *rest, const void *head);
 
 /* Ends calls that were interrupted while they waited for facts. Cheap when there are none. */

@@ -90,5 +90,7 @@ int channel_open(struct fuse_session *session, struct error *err)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
 		return fail(err, errno, "the device does not take O_NONBLOCK: %s", strerror(errno));
 	int r = fuse_session_custom_io(session, &io, fd);
-	return r == 0 ? 0 : fail(err, r < 0 ? -r : r, "libfuse does not take the device: %s", strerror(r < 0 ? -r : r));
+	return r == 0 ? 0
+	              : fail(err, r < 0 ? -r : r, "libfuse does not take the device: %s",
+	                     strerror(r < 0 ? -r : r));
 }

@@ -7,14 +7,16 @@
 
 #include "dataset/settings.h"
 
-/* Options of mount(8) and fstab(5) that mean nothing here: a mount is always ro,nosuid,nodev. The kernel's and
- * mount(8)'s own names of fsname and subtype among them, since both are set. */
+/* Options of mount(8) and fstab(5) that mean nothing here: a mount is always ro,nosuid,nodev. The kernel's
+ * and mount(8)'s own names of fsname and subtype among them, since both are set. */
+/* clang-format off */
 static const char *const ignored[] = {
-	"rw", "ro", "dev", "nodev", "suid", "nosuid", "exec", "auto", "noauto", "user", "nouser", "users", "_netdev",
-	"nofail", "atime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
-	"lazytime", "nolazytime", "silent", "loud", "owner", "group", "defaults", "default_permissions", "comment",
-	"uhelper", "helper", "fsname", "subtype", "max_read",
+	"rw", "ro", "dev", "nodev", "suid", "nosuid", "exec", "auto", "noauto", "user", "nouser", "users",
+	"_netdev", "nofail", "atime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
+	"nostrictatime", "lazytime", "nolazytime", "silent", "loud", "owner", "group", "defaults",
+	"default_permissions", "comment", "uhelper", "helper", "fsname", "subtype", "max_read",
 };
+/* clang-format on */
 
 static bool is_ignored(const char *key)
 {
@@ -32,8 +34,9 @@ static bool *flag_of(struct cmdline *c, const char *key)
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{ "allow_other", &c->allow_other }, { "allow_root", &c->allow_root }, { "noexec", &c->noexec },
-		{ "auto_unmount", &c->auto_unmount }, { "noatime", &c->noatime },
+		{ "allow_other", &c->allow_other }, { "allow_root", &c->allow_root },
+		{ "noexec", &c->noexec },           { "auto_unmount", &c->auto_unmount },
+		{ "noatime", &c->noatime },
 	};
 	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
 		if (strcmp(key, flags[i].name) == 0)
@@ -55,7 +58,9 @@ static int take_word(struct words *w, char *word, struct error *err)
 		w->source = w->mountpoint;
 		w->mountpoint = word;
 	} else {
-		return fail(err, EINVAL, "unexpected '%s': expected [SOURCE] MOUNTPOINT, more sources as -o source=...", word);
+		return fail(err, EINVAL,
+		            "unexpected '%s': expected [SOURCE] MOUNTPOINT, more sources as -o source=...",
+		            word);
 	}
 	return 0;
 }
@@ -81,10 +86,12 @@ static int split_words(int argc, char **argv, struct cmdline *c, struct words *w
 		else if (strcmp(a, "-o") == 0)
 			r = fail(err, EINVAL, "-o: expected options behind it");
 		else
-			r = fail(err, EINVAL, "unknown option '%s': expected -f, -d, -o OPTIONS, --help or --version", a);
+			r = fail(err, EINVAL,
+			         "unknown option '%s': expected -f, -d, -o OPTIONS, --help or --version", a);
 	}
 	if (r == 0 && w->mountpoint == NULL)
-		r = fail(err, EINVAL, "expected a mountpoint: fineweb [SOURCE] MOUNTPOINT [-f] [-d] [-o OPTIONS]");
+		r = fail(err, EINVAL,
+		         "expected a mountpoint: fineweb [SOURCE] MOUNTPOINT [-f] [-d] [-o OPTIONS]");
 	return r;
 }
 
@@ -122,7 +129,8 @@ int cmdline_read(int argc, char **argv, char **environment, struct cmdline *out,
 	/* mount -t fuse.fineweb has to name something: by custom "none". */
 	bool source = w.source != NULL && strcmp(w.source, "none") != 0;
 	if (r == 0)
-		r = settings_apply(&w.settings, environment, &w.source, source, take_setting, out, &out->options, err);
+		r = settings_apply(&w.settings, environment, &w.source, source, take_setting, out,
+		                   &out->options, err);
 	if (r == 0)
 		r = name_device(out, err);
 	if (r == 0 && out->options.sources == 0) {

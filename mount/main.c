@@ -25,11 +25,13 @@ static int mount_main(int argc, char **argv)
 	struct cmdline line;
 	struct error err = { 0 };
 	int code, r = cmdline_read(argc, argv, environ, &line, &err);
-	/* A descriptor that the daemon inherits, as a pipe's end, would keep whoever reads the other end waiting. */
+	/* A descriptor that the daemon inherits, as a pipe's end, would keep whoever reads the other end
+	 * waiting. */
 	close_range(3, ~0U, 0);
 	if (r == 0) {
 		if (line.sample)
-			log_warning("no source is named: mounting the bundled sample, %s", line.options.source[0]);
+			log_warning("no source is named: mounting the bundled sample, %s",
+			            line.options.source[0]);
 		code = session_run(&line, &err);
 	} else {
 		code = err.code == EINVAL ? EXIT_USAGE : err.code == ENOMEM ? EXIT_SYSTEM : EXIT_NOT_MOUNTED;

@@ -20,7 +20,8 @@ static void unescape(char *s)
 {
 	char *to = s;
 	while (*s != 0) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' &&
+		    s[3] <= '7') {
 			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
 			s += 4;
 		} else {
@@ -30,8 +31,8 @@ static void unescape(char *s)
 	*to = 0;
 }
 
-/* Whether the uppermost file system at a path is ours; proc(5), mountinfo: the fifth field is the path, the first after
- * " - " the type. */
+/* Whether the uppermost file system at a path is ours; proc(5), mountinfo: the fifth field is the path, the
+ * first after " - " the type. */
 static bool is_ours(const char *absolute)
 {
 	bool ours = false;
@@ -84,7 +85,8 @@ static char *make_absolute(const char *path)
 		cut--;
 	snprintf(parent, sizeof parent, "%.*s", cut > 0 ? (int)cut : 1, cut > 0 ? path : ".");
 	real = realpath(parent, NULL);
-	if (real == NULL || asprintf(&out, "%s/%.*s", strcmp(real, "/") == 0 ? "" : real, (int)(n - cut), path + cut) < 0)
+	if (real == NULL ||
+	    asprintf(&out, "%s/%.*s", strcmp(real, "/") == 0 ? "" : real, (int)(n - cut), path + cut) < 0)
 		out = NULL;
 	free(real);
 	return out;
@@ -109,7 +111,8 @@ int mountpoint_prepare(const char *path, char **absolute, struct error *err)
 	else if (!S_ISDIR(st.st_mode))
 		r = fail(err, ENOTDIR, "mountpoint %s: %s", path, strerror(ENOTDIR));
 	else if (ours)
-		r = fail(err, EBUSY, "mountpoint %s: a fineweb is mounted there already, unmount it first", path);
+		r = fail(err, EBUSY, "mountpoint %s: a fineweb is mounted there already, unmount it first",
+		         path);
 	if (r != 0)
 		free(at);
 	else

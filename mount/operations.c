@@ -121,19 +121,23 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, st
 	size_t got;
 	size = (size_t)min_u64(size, READ_MAX);
 	const void *gathered = ahead_take(s->ahead, ino, (uint64_t)off, size, &got);
-	int64_t n = gathered != NULL ? (int64_t)got : tree_read(s->tree, ino, (uint64_t)off, s->page, size, &rest);
+	int64_t n = gathered != NULL ? (int64_t)got
+	                             : tree_read(s->tree, ino, (uint64_t)off, s->page, size, &rest);
 	if (n >= 0) {
 		fuse_reply_buf(req, gathered != NULL ? gathered : s->page, (size_t)n);
 		ahead_note(s->ahead, ino, (uint64_t)off, size);
 	} else if (n == -EAGAIN) {
-		struct call c = { .req = req, .server = s, .run = run_read, .inode = ino, .off = (uint64_t)off };
+		struct call c = {
+			.req = req, .server = s, .run = run_read, .inode = ino, .off = (uint64_t)off
+		};
 		call_read(s->calls, &c, &rest, s->page);
 	} else {
 		fuse_reply_err(req, (int)-n);
 	}
 }
 
-/* The kernel may keep the pages of a listing only once it is complete: so opendir is answered, unlike open. */
+/* The kernel may keep the pages of a listing only once it is complete: so opendir is answered, unlike open.
+ */
 static void open_folder(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	bool final = tree_list_is_final(server_of(req)->tree, ino);
@@ -191,8 +195,12 @@ static void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 {
 	(void)fi;
 	struct server *s = server_of(req);
-	struct call c = { .req = req, .server = s, .run = run_readdir, .inode = ino, .off = (uint64_t)off,
-			  .n = (size_t)min_u64(size, READ_MAX) };
+	struct call c = { .req = req,
+		          .server = s,
+		          .run = run_readdir,
+		          .inode = ino,
+		          .off = (uint64_t)off,
+		          .n = (size_t)min_u64(size, READ_MAX) };
 	call_run(s->calls, &c);
 }
 

@@ -1,6 +1,7 @@
 /* ready: how a daemon tells the process that started it that it is ready, or why not.
  *
- * ready_fork once, in a process with one thread; then in the child ready_tell once, in the parent ready_wait once.
+ * ready_fork once, in a process with one thread; then in the child ready_tell once, in the parent ready_wait
+ * once.
  */
 #ifndef FW_MOUNT_READY_H
 #define FW_MOUNT_READY_H

@@ -35,7 +35,8 @@ struct session {
 static char complaint[256];
 static bool serving;
 
-__attribute__((format(printf, 2, 0))) static void log_of_fuse(enum fuse_log_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void log_of_fuse(enum fuse_log_level level, const char *format,
+                                                              va_list args)
 {
 	char line[256];
 	if (vsnprintf(line, sizeof line, format, args) < 0)
@@ -98,7 +99,8 @@ static int mount_session(struct session *s, struct error *err)
 		goto out;
 	}
 	if (fuse_session_mount(s->fuse, s->place) != 0)
-		r = fail(err, EPERM, "mount on %s failed%s%s", s->place, complaint[0] != 0 ? ": " : "", complaint);
+		r = fail(err, EPERM, "mount on %s failed%s%s", s->place, complaint[0] != 0 ? ": " : "",
+		         complaint);
 out:
 	fuse_opt_free_args(&args);
 	return r;
@@ -109,8 +111,8 @@ static void wake(int signal_number)
 	(void)signal_number;
 }
 
-/* Waits for the signals that end a mount. The loop thread may be between looking whether it should end and reading
- * the next request, so it is woken until it has seen it. */
+/* Waits for the signals that end a mount. The loop thread may be between looking whether it should end and
+ * reading the next request, so it is woken until it has seen it. */
 static void *watch(void *arg)
 {
 	struct session *s = arg;
@@ -175,12 +177,13 @@ static bool serve_one(struct session *s, struct fuse_buf *buf)
 	return true;
 }
 
-/* The kernel has INIT ready at once; answered before all else, readahead can be set and a mount that the kernel does
- * not like fails early. */
+/* The kernel has INIT ready at once; answered before all else, readahead can be set and a mount that the
+ * kernel does not like fails early. */
 static int shake_hands(struct session *s, struct fuse_buf *buf, struct error *err)
 {
 	if (!serve_one(s, buf) || (fuse_session_exited(s->fuse) && !atomic_load(&s->stop)))
-		return fail(err, EPROTO, "%s: the kernel and libfuse do not agree, the log says more", s->place);
+		return fail(err, EPROTO, "%s: the kernel and libfuse do not agree, the log says more",
+		            s->place);
 	if (!mountpoint_read_ahead(s->place, READ_MAX / 1024))
 		log_debug("%s: readahead stays at the kernel's default, only root can raise it", s->place);
 	return 0;
@@ -188,7 +191,8 @@ static int shake_hands(struct session *s, struct fuse_buf *buf, struct error *er
 
 static int exit_code_of(const struct error *err)
 {
-	return err->code == ENOMEM || err->code == EMFILE || err->code == ENFILE ? EXIT_SYSTEM : EXIT_NOT_MOUNTED;
+	return err->code == ENOMEM || err->code == EMFILE || err->code == ENFILE ? EXIT_SYSTEM
+	                                                                         : EXIT_NOT_MOUNTED;
 }
 
 static int step_ahead(void *ahead)
@@ -260,7 +264,8 @@ out:
 	free(buf.mem);
 	channel_idle(NULL, NULL);
 	ahead_free(s->server.ahead);
-	/* Every request is answered by then, so that no late answer meets a descriptor that means another file. */
+	/* Every request is answered by then, so that no late answer meets a descriptor that means another
+	 * file. */
 	if (d != NULL && !s->busy) {
 		dataset_close(d);
 		tree_free(s->server.tree);
@@ -298,7 +303,8 @@ static int run(struct session *s, struct error *err)
 
 int session_run(const struct cmdline *c, struct error *err)
 {
-	/* Static, because the parent leaves all of it to the child without taking it apart: that would unmount. */
+	/* Static, because the parent leaves all of it to the child without taking it apart: that would
+	 * unmount. */
 	static struct session s;
 	int code = EXIT_MOUNTED;
 	s = (struct session){ .line = c, .ready = { .pipe = -1 } };

@@ -14,9 +14,9 @@ struct info {
 	struct dataset *d;
 	struct dataset_facts facts;
 	struct buffer readme;
-	pthread_mutex_t learning; /* held while the fingerprint is found, taken before `lock` */
-	pthread_mutex_t lock;     /* guards what follows; never held while waiting */
-	char fingerprint[65];     /* "" until it is known */
+	pthread_mutex_t learning;          /* held while the fingerprint is found, taken before `lock` */
+	pthread_mutex_t lock;              /* guards what follows; never held while waiting */
+	char fingerprint[65];              /* "" until it is known */
 	struct dataset_counts counts, val; /* of which `dataset` was made */
 	struct buffer dataset;
 	struct timespec changed;
@@ -88,7 +88,8 @@ static json_t *text_of(const char *text)
 	return j;
 }
 
-/* An option as it is typed. A seed of 64 bits may be beyond JSON's integers here, and is then written as text. */
+/* An option as it is typed. A seed of 64 bits may be beyond JSON's integers here, and is then written as
+ * text. */
 static json_t *option_of(const struct options *o, const struct option_definition *d)
 {
 	char buf[64], *end;
@@ -107,11 +108,12 @@ static json_t *option_of(const struct options *o, const struct option_definition
 static int set_counts(json_t *j, const struct dataset_facts *f, const struct dataset_counts *c)
 {
 	int r = json_object_set_new(j, "documents",
-				    f->has_documents ? json_integer((json_int_t)c->documents) : json_null());
+	                            f->has_documents ? json_integer((json_int_t)c->documents) : json_null());
 	r |= json_object_set_new(j, "tokens", json_integer((json_int_t)c->tokens));
 	r |= json_object_set_new(j, "sequences", json_integer((json_int_t)c->sequences));
 	r |= json_object_set_new(j, "dropped_tokens", json_integer((json_int_t)c->dropped_tokens));
-	r |= json_object_set_new(j, "batches", c->final ? json_integer((json_int_t)c->batches_known) : json_null());
+	r |= json_object_set_new(j, "batches",
+	                         c->final ? json_integer((json_int_t)c->batches_known) : json_null());
 	r |= json_object_set_new(j, "batches_known", json_integer((json_int_t)c->batches_known));
 	return r;
 }
@@ -144,8 +146,9 @@ static int make_dataset(struct info *i)
 	if (f->sample)
 		r |= json_object_set_new(j, "sample", json_true());
 	r |= json_object_set_new(j, "dtype", text_of(f->dtype));
-	r |= json_object_set_new(j, "shape", json_pack("[I,I]", (json_int_t)f->options->batch_size,
-						       (json_int_t)f->options->seq_len + 1));
+	r |= json_object_set_new(
+	        j, "shape",
+	        json_pack("[I,I]", (json_int_t)f->options->batch_size, (json_int_t)f->options->seq_len + 1));
 	r |= set_options(j, f);
 	r |= json_object_set_new(j, "fingerprint", text_of(i->fingerprint));
 	r |= set_counts(j, f, &i->counts);
@@ -167,7 +170,8 @@ static int make_dataset(struct info *i)
 static bool same_counts(const struct dataset_counts *a, const struct dataset_counts *b)
 {
 	return a->documents == b->documents && a->tokens == b->tokens && a->sequences == b->sequences &&
-	       a->dropped_tokens == b->dropped_tokens && a->batches_known == b->batches_known && a->final == b->final;
+	       a->dropped_tokens == b->dropped_tokens && a->batches_known == b->batches_known &&
+	       a->final == b->final;
 }
 
 int info_dataset_size(struct info *i, size_t *size, struct timespec *changed)
@@ -220,10 +224,11 @@ int64_t info_read_dataset(struct info *i, uint64_t off, void *buf, size_t n)
 }
 
 /* The counters of dataset_stats in the order in which they are written. */
-#define COUNTERS(X) \
-	X(reads) X(bytes_read) X(cache_hits) X(cache_misses) X(pieces_fetched) X(pieces_tokenized) X(pieces_cut) \
-	X(pieces_filled) X(bytes_fetched) X(requests) X(retries) X(errors) X(blocks_counted) X(memory_bytes) \
-	X(queue_length) X(uptime_seconds)
+#define COUNTERS(X)                                                                                     \
+	X(reads)                                                                                        \
+	X(bytes_read) X(cache_hits) X(cache_misses) X(pieces_fetched) X(pieces_tokenized) X(pieces_cut) \
+	        X(pieces_filled) X(bytes_fetched) X(requests) X(retries) X(errors) X(blocks_counted)    \
+	                X(memory_bytes) X(queue_length) X(uptime_seconds)
 
 static int make_stats(struct info *i)
 {

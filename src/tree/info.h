@@ -31,8 +31,8 @@ size_t info_readme_size(struct info *i);
  * (info_learn first) or -ENOMEM. */
 int info_dataset_size(struct info *i, size_t *size, struct timespec *changed);
 
-/* Copy at most n bytes from off on and return how many (0 at the end). stats.json is made anew at off 0; a read
- * of dataset.json gives what info_dataset_size made last. -EAGAIN (it never did) or -ENOMEM. */
+/* Copy at most n bytes from off on and return how many (0 at the end). stats.json is made anew at off 0; a
+ * read of dataset.json gives what info_dataset_size made last. -EAGAIN (it never did) or -ENOMEM. */
 int64_t info_read_readme(struct info *i, uint64_t off, void *buf, size_t n);
 int64_t info_read_dataset(struct info *i, uint64_t off, void *buf, size_t n);
 int64_t info_read_stats(struct info *i, uint64_t off, void *buf, size_t n);

@@ -1,7 +1,7 @@
 /* inode: what a 64-bit inode number says: form 5 bits | epoch 12 | rank 16 | batch 31.
  *
- * Form 0 holds the root and the fixed files, so that the root is FUSE's number 1. A number tells all about its
- * object; there is no table, and nothing to forget. Pure functions.
+ * Form 0 holds the root and the fixed files, so that the root is FUSE's number 1. A number tells all about
+ * its object; there is no table, and nothing to forget. Pure functions.
  */
 #ifndef FW_TREE_INODE_H
 #define FW_TREE_INODE_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define INODE_EPOCHS 4096             /* epochs are below it */
-#define INODE_RANKS 65536             /* ranks are below it */
+#define INODE_EPOCHS 4096                /* epochs are below it */
+#define INODE_RANKS 65536                /* ranks are below it */
 #define INODE_NUMBERS (INT64_C(1) << 31) /* batches, and files of shards/, are below it */
 
 enum form {
@@ -29,15 +29,7 @@ enum form {
 	FORMS
 };
 
-enum fixed {
-	FIXED_ROOT = 1,
-	FIXED_README,
-	FIXED_DATASET,
-	FIXED_STATS,
-	FIXED_VAL,
-	FIXED_SHARDS,
-	FIXED_END
-};
+enum fixed { FIXED_ROOT = 1, FIXED_README, FIXED_DATASET, FIXED_STATS, FIXED_VAL, FIXED_SHARDS, FIXED_END };
 
 struct inode {
 	enum form form;

@@ -31,8 +31,8 @@ static bool fixed_entry(struct entry *e, enum name_kind kind, enum fixed which)
 static bool rank_entry(struct entry *e, enum form form, uint32_t epoch, uint64_t rank)
 {
 	*e = (struct entry){ .kind = NAME_RANK,
-			     .number = (uint32_t)rank,
-			     .inode = { .form = form, .epoch = epoch, .rank = (uint32_t)rank } };
+		             .number = (uint32_t)rank,
+		             .inode = { .form = form, .epoch = epoch, .rank = (uint32_t)rank } };
 	return true;
 }
 
@@ -51,8 +51,8 @@ static bool root_entry(const struct page_scope *s, uint64_t i, struct entry *e)
 	i -= s->ranks;
 	if (i < s->epochs) {
 		*e = (struct entry){ .kind = NAME_EPOCH,
-				     .number = (uint32_t)i,
-				     .inode = { .form = FORM_EPOCH_DIR, .epoch = (uint32_t)i } };
+			             .number = (uint32_t)i,
+			             .inode = { .form = FORM_EPOCH_DIR, .epoch = (uint32_t)i } };
 		return true;
 	}
 	i -= s->epochs;
@@ -80,7 +80,8 @@ static bool is_shards(struct inode folder)
 
 static bool is_rank(struct inode folder)
 {
-	return folder.form == FORM_RANK_DIR || folder.form == FORM_EPOCH_RANK_DIR || folder.form == FORM_VAL_RANK_DIR;
+	return folder.form == FORM_RANK_DIR || folder.form == FORM_EPOCH_RANK_DIR ||
+	       folder.form == FORM_VAL_RANK_DIR;
 }
 
 /* The files of a rank folder: those of the view it shows. */
@@ -101,8 +102,8 @@ static bool emit_dots(struct inode folder, uint64_t *off, tree_emit *emit, void 
 	return *off != 1 || emit(arg, "..", inode_pack(parent_of(folder)), true, ++*off);
 }
 
-static int list_batches(const struct page_scope *s, struct inode folder, uint64_t off, bool emitted, tree_emit *emit,
-			void *arg, struct tree_wait *wait)
+static int list_batches(const struct page_scope *s, struct inode folder, uint64_t off, bool emitted,
+                        tree_emit *emit, void *arg, struct tree_wait *wait)
 {
 	struct dataset_object o = view_of(s, folder);
 	struct inode file = { .form = o.val ? FORM_VAL_BIN : FORM_BIN, .epoch = o.epoch, .rank = o.rank };
@@ -128,7 +129,7 @@ static int list_batches(const struct page_scope *s, struct inode folder, uint64_
 }
 
 static int list_shards(const struct page_scope *s, uint64_t off, bool emitted, tree_emit *emit, void *arg,
-		       struct tree_wait *wait)
+                       struct tree_wait *wait)
 {
 	uint64_t files;
 	char name[NAME_SIZE];
@@ -150,7 +151,7 @@ static int list_shards(const struct page_scope *s, uint64_t off, bool emitted, t
 }
 
 int page_list(const struct page_scope *s, struct inode folder, uint64_t off, tree_emit *emit, void *arg,
-	      struct tree_wait *wait)
+              struct tree_wait *wait)
 {
 	struct entry e;
 	char name[NAME_SIZE];

@@ -1,7 +1,7 @@
 /* page: the entries of a folder from an offset on, computed and never kept.
  *
- * Offset 0 is ".", 1 is "..", then one for each entry: what is listed at an offset never changes, new entries only
- * come behind. Any thread at any time; nothing waits.
+ * Offset 0 is ".", 1 is "..", then one for each entry: what is listed at an offset never changes, new entries
+ * only come behind. Any thread at any time; nothing waits.
  */
 #ifndef FW_TREE_PAGE_H
 #define FW_TREE_PAGE_H
@@ -18,7 +18,7 @@ struct page_scope {
 
 /* As tree_list; folder is a folder of the scope. */
 int page_list(const struct page_scope *s, struct inode folder, uint64_t off, tree_emit *emit, void *arg,
-	      struct tree_wait *wait);
+              struct tree_wait *wait);
 bool page_is_final(const struct page_scope *s, struct inode folder);
 
 #endif

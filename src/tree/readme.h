@@ -5,7 +5,8 @@
 #include "base/buffer.h"
 #include "dataset/dataset.h"
 
-/* Appends the text. place: path of the mountpoint. Depends on nothing that changes while mounted. 0 or -ENOMEM. */
+/* Appends the text. place: path of the mountpoint. Depends on nothing that changes while mounted. 0 or
+ * -ENOMEM. */
 int readme_write(struct buffer *out, const struct dataset_facts *facts, const char *place);
 
 #endif

@@ -43,8 +43,9 @@ int tree_new(struct dataset *d, const char *place, struct tree **out, struct err
 	dataset_batches_now(d, false, t->scope.epoch, &known, &final, &stopped);
 	int r = 0;
 	if (known > INODE_NUMBERS)
-		r = fail(err, EINVAL, "%" PRIu64 " batches of a rank: a mount has at most 2^31, use a larger batch_size",
-			 known);
+		r = fail(err, EINVAL,
+		         "%" PRIu64 " batches of a rank: a mount has at most 2^31, use a larger batch_size",
+		         known);
 	if (r == 0)
 		r = info_new(d, place, &t->info, err);
 	if (r != 0) {
@@ -71,7 +72,9 @@ int tree_wait_facts(struct tree *t, struct error *err)
 /* The object of the dataset behind an inode; false for folders and fixed files. */
 static bool object_of(struct inode i, struct dataset_object *o)
 {
-	*o = (struct dataset_object){ .kind = OBJECT_BATCH, .epoch = i.epoch, .rank = i.rank, .number = i.number };
+	*o = (struct dataset_object){
+		.kind = OBJECT_BATCH, .epoch = i.epoch, .rank = i.rank, .number = i.number
+	};
 	switch (i.form) {
 	case FORM_VAL_BIN:
 	case FORM_VAL_NPY:
@@ -110,7 +113,8 @@ static bool is_here(const struct tree *t, struct inode i)
 	return i.form != FORM_VAL_RANK_DIR || t->scope.val;
 }
 
-static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attributes *out, struct tree_wait *wait)
+static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attributes *out,
+                            struct tree_wait *wait)
 {
 	size_t size = 0;
 	int r = 0;
@@ -182,7 +186,8 @@ static bool child_of_root(enum name_kind kind, uint32_t number, struct inode *ou
 	return true;
 }
 
-static bool child_of_rank(struct inode folder, bool val, enum name_kind kind, uint32_t number, struct inode *out)
+static bool child_of_rank(struct inode folder, bool val, enum name_kind kind, uint32_t number,
+                          struct inode *out)
 {
 	*out = (struct inode){ .epoch = folder.epoch, .rank = folder.rank, .number = number };
 	switch (kind) {
@@ -213,7 +218,8 @@ static int shard_of(struct tree *t, const char *name, struct inode *out, struct 
 	return r;
 }
 
-int tree_lookup(struct tree *t, uint64_t folder, const char *name, struct tree_attributes *out, struct tree_wait *wait)
+int tree_lookup(struct tree *t, uint64_t folder, const char *name, struct tree_attributes *out,
+                struct tree_wait *wait)
 {
 	struct inode in, child = { 0 };
 	uint32_t number;
@@ -289,7 +295,9 @@ int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_
 	}
 	rest->off = off + rest->skip - head;
 	rest->n = n - rest->skip;
-	r = rest->n == 0 ? 0 : dataset_read_now(t->d, &rest->object, rest->off, (char *)buf + rest->skip, rest->n);
+	r = rest->n == 0
+	            ? 0
+	            : dataset_read_now(t->d, &rest->object, rest->off, (char *)buf + rest->skip, rest->n);
 	return r == 0 ? (int64_t)n : r;
 }
 
@@ -310,7 +318,8 @@ bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off)
 	return i.number < INODE_NUMBERS && dataset_size_now(t->d, &o, &size) == 0;
 }
 
-int tree_list(struct tree *t, uint64_t folder, uint64_t off, tree_emit *emit, void *arg, struct tree_wait *wait)
+int tree_list(struct tree *t, uint64_t folder, uint64_t off, tree_emit *emit, void *arg,
+              struct tree_wait *wait)
 {
 	struct inode i;
 	if (!inode_unpack(folder, &i) || !is_here(t, i))
@@ -326,8 +335,9 @@ bool tree_list_is_final(struct tree *t, uint64_t folder)
 	return inode_unpack(folder, &i) && page_is_final(&t->scope, i);
 }
 
-static const char xattr_names[] = "user.fineweb.epoch\0user.fineweb.rank\0user.fineweb.batch\0user.fineweb.dtype\0"
-				  "user.fineweb.shape";
+static const char xattr_names[] =
+        "user.fineweb.epoch\0user.fineweb.rank\0user.fineweb.batch\0user.fineweb.dtype\0"
+        "user.fineweb.shape";
 
 const char *tree_xattrs(uint64_t inode, size_t *n)
 {
@@ -357,7 +367,7 @@ int tree_xattr(struct tree *t, uint64_t inode, const char *name, char out[NAME_S
 		return snprintf(out, NAME_SIZE, "%s", t->facts.dtype);
 	if (strcmp(name, "shape") == 0)
 		return snprintf(out, NAME_SIZE, "%" PRIu32 ",%" PRIu32, t->facts.options->batch_size,
-				t->facts.options->seq_len + 1);
+		                t->facts.options->seq_len + 1);
 	return -ENODATA;
 }
 

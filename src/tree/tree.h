@@ -1,9 +1,9 @@
 /* tree: the mounted tree; what each inode number is, has and contains, over one dataset.
  *
- * Any thread may call any function at any time, but for tree_new and tree_free. No function waits but tree_wait_facts:
- * where something has to be counted or found first they return -EAGAIN and say in a struct tree_wait for what; after
- * that has come the same call is made again. Every inode is a number that this tree gave out; for any other
- * number the answer is -ENOENT.
+ * Any thread may call any function at any time, but for tree_new and tree_free. No function waits but
+ * tree_wait_facts: where something has to be counted or found first they return -EAGAIN and say in a struct
+ * tree_wait for what; after that has come the same call is made again. Every inode is a number that this tree
+ * gave out; for any other number the answer is -ENOENT.
  */
 #ifndef FW_TREE_TREE_H
 #define FW_TREE_TREE_H
@@ -31,17 +31,18 @@ struct tree_attributes {
 	struct timespec mtime;
 };
 
-/* place: absolute path of the mountpoint, for README.txt; copied. d must outlive the tree. 0; -EINVAL (more batches
- * than inodes have room for), -ENOMEM. */
+/* place: absolute path of the mountpoint, for README.txt; copied. d must outlive the tree. 0; -EINVAL (more
+ * batches than inodes have room for), -ENOMEM. */
 int tree_new(struct dataset *d, const char *place, struct tree **out, struct error *err);
 void tree_free(struct tree *t);
 
 /* Waits, perhaps for the network, for what dataset.json needs. 0 or -errno. */
 int tree_wait_facts(struct tree *t, struct error *err);
 
-/* The object of a name in a folder. 0; -ENOENT (also: the data ends before it), -ENOTDIR, -EAGAIN, or the errno of a
- * piece that can not be counted. */
-int tree_lookup(struct tree *t, uint64_t folder, const char *name, struct tree_attributes *out, struct tree_wait *wait);
+/* The object of a name in a folder. 0; -ENOENT (also: the data ends before it), -ENOTDIR, -EAGAIN, or the
+ * errno of a piece that can not be counted. */
+int tree_lookup(struct tree *t, uint64_t folder, const char *name, struct tree_attributes *out,
+                struct tree_wait *wait);
 
 /* 0, -ENOENT, -EAGAIN or -errno as above. */
 int tree_attributes(struct tree *t, uint64_t inode, struct tree_attributes *out, struct tree_wait *wait);
@@ -53,23 +54,27 @@ struct tree_rest {
 	size_t skip, n;
 };
 /* Reads at most n bytes at off into buf, short only at the end of the file: bytes read; -EAGAIN (the first
- * rest->skip bytes of buf are there, dataset_read gets the others), -EISDIR, -ENOENT, or -errno of dataset_read. */
+ * rest->skip bytes of buf are there, dataset_read gets the others), -EISDIR, -ENOENT, or -errno of
+ * dataset_read. */
 int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_t n, struct tree_rest *rest);
 
 /* What a sequential reader asks for after it has read up to *off of *inode: the same file further on, or the
  * next batch. False when that is not known to be there. */
 bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off);
 
-/* Takes an entry: name, inode number, and the offset that stands behind it. False: no room, it was not taken. */
+/* Takes an entry: name, inode number, and the offset that stands behind it. False: no room, it was not taken.
+ */
 typedef bool tree_emit(void *arg, const char *name, uint64_t inode, bool directory, uint64_t next);
 /* Emits the entries of a folder from offset off on (0, or a `next` of before) until there is no room or they
  * end. 0; -ENOTDIR, -ENOENT; where nothing was emitted also -EAGAIN, and under list=all the errno of a
  * piece that can not be counted. */
-int tree_list(struct tree *t, uint64_t folder, uint64_t off, tree_emit *emit, void *arg, struct tree_wait *wait);
+int tree_list(struct tree *t, uint64_t folder, uint64_t off, tree_emit *emit, void *arg,
+              struct tree_wait *wait);
 /* True when the listing of a folder will never change. */
 bool tree_list_is_final(struct tree *t, uint64_t folder);
 
-/* Value of an extended attribute, without a NUL: its length, or -ENODATA. out has room for NAME_SIZE bytes. */
+/* Value of an extended attribute, without a NUL: its length, or -ENODATA. out has room for NAME_SIZE bytes.
+ */
 int tree_xattr(struct tree *t, uint64_t inode, const char *name, char out[NAME_SIZE]);
 /* The names of all attributes of an inode, each with its NUL; *n bytes, 0 for none. Static. */
 const char *tree_xattrs(uint64_t inode, size_t *n);

@@ -19,10 +19,10 @@ struct dataset {
 	atomic_uint running;
 };
 
-static char *pins[] = { (char *)(uintptr_t)"made-up/source@1" };
+static char *pins[] = { (char *)(uintptr_t) "made-up/source@1" };
 
 int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
-		 struct error *err)
+                 struct error *err)
 {
 	struct dataset *d = calloc(1, sizeof *d);
 	if (d == NULL)
@@ -54,10 +54,18 @@ void dataset_close(struct dataset *d)
 void dataset_facts(struct dataset *d, struct dataset_facts *out)
 {
 	*out = (struct dataset_facts){
-		.options = &d->options, .sample = d->sample, .width = 2, .dtype = "uint16",
+		.options = &d->options,
+		.sample = d->sample,
+		.width = 2,
+		.dtype = "uint16",
 		.batch_bytes = (uint64_t)d->options.batch_size * (d->options.seq_len + 1) * 2,
-		.tokenizer = "gpt2", .tokenizer_sha256 = "00ff", .pinned = pins, .pins = 1, .files = 1,
-		.date = 1700000000, .has_documents = true,
+		.tokenizer = "gpt2",
+		.tokenizer_sha256 = "00ff",
+		.pinned = pins,
+		.pins = 1,
+		.files = 1,
+		.date = 1700000000,
+		.has_documents = true,
 	};
 }
 
@@ -75,9 +83,12 @@ int dataset_fingerprint(struct dataset *d, char out[65], struct error *err)
 void dataset_counts(struct dataset *d, bool val, struct dataset_counts *out)
 {
 	pthread_mutex_lock(&d->lock);
-	*out = (struct dataset_counts){ .documents = 5, .tokens = 123456, .sequences = 100, .dropped_tokens = 56,
-					.batches_known = val ? fake.val : fake.known,
-					.final = val || fake.known == fake.batches };
+	*out = (struct dataset_counts){ .documents = 5,
+		                        .tokens = 123456,
+		                        .sequences = 100,
+		                        .dropped_tokens = 56,
+		                        .batches_known = val ? fake.val : fake.known,
+		                        .final = val || fake.known == fake.batches };
 	pthread_mutex_unlock(&d->lock);
 }
 
@@ -86,7 +97,8 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	*out = d->stats;
 }
 
-void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *known, bool *final, int *stopped)
+void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *known, bool *final,
+                         int *stopped)
 {
 	(void)epoch;
 	pthread_mutex_lock(&d->lock);
@@ -145,7 +157,8 @@ int dataset_shard_number(struct dataset *d, const char *name, uint64_t *number)
 
 uint16_t fake_token(const struct dataset_object *o, uint64_t i)
 {
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u + o->rank * 1000003u + o->epoch * 7919u + (unsigned)o->kind * 31u + o->val;
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u + o->rank * 1000003u + o->epoch * 7919u +
+	             (unsigned)o->kind * 31u + o->val;
 	return (uint16_t)(x >> 40);
 }
 
@@ -169,7 +182,9 @@ static void fill(struct dataset *d, const struct dataset_object *o, uint64_t off
 
 static int damaged(const struct dataset_object *o)
 {
-	return o->kind == OBJECT_BATCH && fake.damaged > 0 && o->number % fake.damaged == fake.damaged - 1 ? -EBADMSG : 0;
+	return o->kind == OBJECT_BATCH && fake.damaged > 0 && o->number % fake.damaged == fake.damaged - 1
+	               ? -EBADMSG
+	               : 0;
 }
 
 int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n)
@@ -224,8 +239,8 @@ static void ask(struct dataset_request *r, struct dataset *d, const struct datas
 		answer(r);
 }
 
-void dataset_read(struct dataset_request *r, struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf,
-		  size_t n)
+void dataset_read(struct dataset_request *r, struct dataset *d, const struct dataset_object *o, uint64_t off,
+                  void *buf, size_t n)
 {
 	r->off = off;
 	r->buf = buf;

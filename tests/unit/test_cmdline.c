@@ -40,7 +40,8 @@ static void test_words(void)
 	CU_ASSERT(line.foreground && !line.debug && !line.sample);
 	CU_ASSERT_STRING_EQUAL(line.device, "/dev/null");
 	cmdline_free(&line);
-	CU_ASSERT_EQUAL(READ(NULL, "-o", "seq_len=7,source=/dev/null", "-obatch_size=3", "-d", "--", "-x"), 0);
+	CU_ASSERT_EQUAL(READ(NULL, "-o", "seq_len=7,source=/dev/null", "-obatch_size=3", "-d", "--", "-x"),
+	                0);
 	CU_ASSERT_STRING_EQUAL(line.mountpoint, "-x");
 	CU_ASSERT(line.options.seq_len == 7 && line.options.batch_size == 3 && line.debug);
 	cmdline_free(&line);
@@ -62,12 +63,16 @@ static void test_commas(void)
 static void test_options_of_mount(void)
 {
 	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-o",
-			     "rw,dev,suid,exec,auto,noauto,nouser,user,users,_netdev,nofail,relatime,lazytime,nodiratime,"
-			     "strictatime,silent,owner,group,comment=x,x-systemd.automount,x-gvfs-show,uhelper=u,helper=h,"
-			     "ro,nosuid,nodev,defaults,fsname=a,subtype=b"), 0);
+	                     "rw,dev,suid,exec,auto,noauto,nouser,user,users,_netdev,nofail,relatime,"
+	                     "lazytime,nodiratime,"
+	                     "strictatime,silent,owner,group,comment=x,x-systemd.automount,x-gvfs-show,"
+	                     "uhelper=u,helper=h,"
+	                     "ro,nosuid,nodev,defaults,fsname=a,subtype=b"),
+	                0);
 	CU_ASSERT(!line.allow_other && !line.noexec && !line.noatime);
 	cmdline_free(&line);
-	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-o", "allow_other,auto_unmount,noexec,noatime"), 0);
+	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-o", "allow_other,auto_unmount,noexec,noatime"),
+	                0);
 	CU_ASSERT(line.allow_other && line.auto_unmount && line.noexec && line.noatime && !line.allow_root);
 	cmdline_free(&line);
 }
@@ -92,7 +97,8 @@ static void test_mistakes(void)
 	fails(READ(NULL, "/dev/null", "b", "-o", "remount"), EINVAL, "remount", "unmount first");
 	fails(READ(NULL, "/dev/null", "b", "-o", "stride=piece,shuffle=torch"), EINVAL, "stride", "torch");
 	fails(READ(NULL, "/nowhere/at/all", "b"), ENOENT, "/nowhere/at/all", "No such file");
-	fails(READ(NULL, "/dev/null", "b", "-o", "config=/nowhere/x.conf"), ENOENT, "/nowhere/x.conf", "No such file");
+	fails(READ(NULL, "/dev/null", "b", "-o", "config=/nowhere/x.conf"), ENOENT, "/nowhere/x.conf",
+	      "No such file");
 	fails(READ("FINEWEB_SEQLEN=4", "/dev/null", "b"), EINVAL, "FINEWEB_SEQLEN", "FINEWEB_SEQ_LEN");
 }
 
@@ -102,7 +108,8 @@ static void test_precedence(void)
 	char path[] = "/tmp/test_cmdline.XXXXXX", option[64];
 	int fd = mkstemp(path);
 	CU_ASSERT_FATAL(fd >= 0);
-	static const char text[] = "source = /dev/zero\nsource = /dev/full\nseq_len = 1\nbatch_size = 1\nworld_size = 1\n";
+	static const char text[] =
+	        "source = /dev/zero\nsource = /dev/full\nseq_len = 1\nbatch_size = 1\nworld_size = 1\n";
 	CU_ASSERT_EQUAL(write(fd, text, sizeof text - 1), (ssize_t)sizeof text - 1);
 	close(fd);
 	snprintf(option, sizeof option, "world_size=3,config=%s", path);

@@ -80,9 +80,10 @@ static void test_inodes(void)
 	CU_ASSERT_EQUAL(inode_fixed(FIXED_ROOT), 1);
 	CU_ASSERT_EQUAL(inode_pack(i), (uint64_t)FORM_BIN << 59 | ((UINT64_C(1) << 59) - 1));
 	CU_ASSERT_EQUAL(inode_pack((struct inode){ .form = FORM_NPY, .epoch = 1, .rank = 1, .number = 1 }),
-			(uint64_t)FORM_NPY << 59 | UINT64_C(1) << 47 | UINT64_C(1) << 31 | 1);
+	                (uint64_t)FORM_NPY << 59 | UINT64_C(1) << 47 | UINT64_C(1) << 31 | 1);
 	CU_ASSERT(inode_unpack(inode_pack(i), &back));
-	CU_ASSERT(back.form == i.form && back.epoch == i.epoch && back.rank == i.rank && back.number == i.number);
+	CU_ASSERT(back.form == i.form && back.epoch == i.epoch && back.rank == i.rank &&
+	          back.number == i.number);
 	CU_ASSERT_FALSE(inode_unpack(0, &back));
 	CU_ASSERT_FALSE(inode_unpack(FIXED_END, &back));
 	CU_ASSERT_FALSE(inode_unpack((uint64_t)FORMS << 59, &back));
@@ -168,7 +169,8 @@ static void test_npy(void)
 		{ 2, 32, 1025, "{'descr': '<u2', 'fortran_order': False, 'shape': (32, 1025), }" },
 		{ 2, 1, 2, "{'descr': '<u2', 'fortran_order': False, 'shape': (1, 2), }" },
 		{ 4, 8, 2049, "{'descr': '<u4', 'fortran_order': False, 'shape': (8, 2049), }" },
-		{ 4, 1048576, 1048577, "{'descr': '<u4', 'fortran_order': False, 'shape': (1048576, 1048577), }" },
+		{ 4, 1048576, 1048577,
+		  "{'descr': '<u4', 'fortran_order': False, 'shape': (1048576, 1048577), }" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		uint8_t have[NPY_HEADER];
@@ -189,15 +191,33 @@ static void test_lookups(void)
 	CU_ASSERT_NOT_EQUAL(must_find("rank_1"), must_find("epoch_2/rank_1"));
 	CU_ASSERT_NOT_EQUAL(must_find("rank_1/batch_0001.bin"), must_find("epoch_0/rank_1/batch_0001.bin"));
 	CU_ASSERT_NOT_EQUAL(must_find("rank_1/batch_0001.bin"), must_find("rank_1/batch_0001.npy"));
-	CU_ASSERT_NOT_EQUAL(must_find("val/rank_0/batch_0001.bin"), must_find("epoch_0/rank_0/batch_0001.bin"));
+	CU_ASSERT_NOT_EQUAL(must_find("val/rank_0/batch_0001.bin"),
+	                    must_find("epoch_0/rank_0/batch_0001.bin"));
 	must_find("epoch_4095/rank_2/batch_0039.bin");
 	must_find("val/rank_2/epoch.bin");
 	must_find("shards/fineweb_train_000003.bin");
 	static const char *const absent[] = {
-		"rank_3", "rank_00", "epoch_4096", "epoch_0/rank_3", "epoch_0/val", "epoch_0/README.txt", "val/rank_3",
-		"val/batch_0000.bin", "rank_0/batch_0040.bin", "rank_0/rank_0", "val/rank_0/batch_0002.bin", "batch_0000.bin",
-		"shards/fineweb_train_000004.bin", "shards/rank_0", "shards/README.txt", "epoch.bin", "epoch_0/epoch.bin",
-		"rank_0/batch_0000.txt", "rank_0/batch_0000.json", "x", "lost+found",
+		"rank_3",
+		"rank_00",
+		"epoch_4096",
+		"epoch_0/rank_3",
+		"epoch_0/val",
+		"epoch_0/README.txt",
+		"val/rank_3",
+		"val/batch_0000.bin",
+		"rank_0/batch_0040.bin",
+		"rank_0/rank_0",
+		"val/rank_0/batch_0002.bin",
+		"batch_0000.bin",
+		"shards/fineweb_train_000004.bin",
+		"shards/rank_0",
+		"shards/README.txt",
+		"epoch.bin",
+		"epoch_0/epoch.bin",
+		"rank_0/batch_0000.txt",
+		"rank_0/batch_0000.json",
+		"x",
+		"lost+found",
 	};
 	for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
 		if (find_error(absent[i]) != -ENOENT) {
@@ -217,8 +237,8 @@ static void test_lookups_that_wait(void)
 	uint64_t rank = must_find("epoch_7/rank_1");
 	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0019.bin", &a, &wait), 0);
 	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0020.npy", &a, &wait), -EAGAIN);
-	CU_ASSERT(!wait.facts && wait.object.kind == OBJECT_BATCH && wait.object.epoch == 7 && wait.object.rank == 1 &&
-		  wait.object.number == 20 && !wait.object.val);
+	CU_ASSERT(!wait.facts && wait.object.kind == OBJECT_BATCH && wait.object.epoch == 7 &&
+	          wait.object.rank == 1 && wait.object.number == 20 && !wait.object.val);
 	CU_ASSERT_EQUAL(tree_lookup(t, rank, "epoch.bin", &a, &wait), -EAGAIN);
 	CU_ASSERT_EQUAL(wait.object.kind, OBJECT_EPOCH);
 	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0020.txt", &a, &wait), -ENOENT);
@@ -252,7 +272,9 @@ static void test_attributes(void)
 	CU_ASSERT(a.size == 4096 && !a.constant && a.mtime.tv_sec > 1700000000);
 	CU_ASSERT_EQUAL(tree_attributes(t, 0, &a, &wait), -ENOENT);
 	CU_ASSERT_EQUAL(tree_attributes(t, UINT64_MAX, &a, &wait), -ENOENT);
-	CU_ASSERT_EQUAL(tree_attributes(t, inode_pack((struct inode){ .form = FORM_RANK_DIR, .rank = 3 }), &a, &wait), -ENOENT);
+	CU_ASSERT_EQUAL(
+	        tree_attributes(t, inode_pack((struct inode){ .form = FORM_RANK_DIR, .rank = 3 }), &a, &wait),
+	        -ENOENT);
 	end();
 }
 
@@ -270,9 +292,11 @@ static void test_reads(void)
 	unsigned wrong = 0;
 	for (size_t off = 0; off < sizeof want + 2; off++)
 		for (size_t n = 1; n <= sizeof have; n += 1 + n / 3) {
-			int64_t expected = off >= sizeof want ? 0 : (int64_t)(n < sizeof want - off ? n : sizeof want - off);
+			int64_t expected = off >= sizeof want
+			                           ? 0
+			                           : (int64_t)(n < sizeof want - off ? n : sizeof want - off);
 			wrong += tree_read(t, npy, off, have, n, &rest) != expected ||
-				 (expected > 0 && memcmp(have, want + off, (size_t)expected) != 0);
+			         (expected > 0 && memcmp(have, want + off, (size_t)expected) != 0);
 		}
 	CU_ASSERT_EQUAL(wrong, 0);
 	CU_ASSERT_EQUAL(tree_read(t, bin, 3, have, sizeof have, &rest), BATCH - 3);
@@ -294,7 +318,8 @@ static void test_reads_that_wait(void)
 	f.damaged = 8;
 	begin(f);
 	CU_ASSERT_EQUAL(tree_read(t, must_find("rank_1/batch_5.npy"), 100, have, 100, &rest), -EAGAIN);
-	CU_ASSERT(rest.skip == 28 && rest.off == 0 && rest.n == 72 && rest.object.number == 5 && rest.object.rank == 1);
+	CU_ASSERT(rest.skip == 28 && rest.off == 0 && rest.n == 72 && rest.object.number == 5 &&
+	          rest.object.rank == 1);
 	CU_ASSERT_EQUAL(memcmp(have, "       ", 7), 0);
 	CU_ASSERT_EQUAL(tree_read(t, must_find("rank_1/batch_5.npy"), 0, have, 128, &rest), 128);
 	CU_ASSERT_EQUAL(tree_read(t, must_find("rank_1/batch_5.bin"), 10, have, 20, &rest), -EAGAIN);
@@ -316,7 +341,8 @@ static bool take(void *arg, const char *name, uint64_t inode, bool directory, ui
 	struct inode i;
 	if (l->n == l->room)
 		return false;
-	l->wrong = l->wrong || next != l->next + 1 || !inode_unpack(inode, &i) || inode_is_directory(i) != directory;
+	l->wrong = l->wrong || next != l->next + 1 || !inode_unpack(inode, &i) ||
+	           inode_is_directory(i) != directory;
 	l->next = next;
 	snprintf(l->n == 0 ? l->first : l->last, NAME_SIZE, "%.60s", name);
 	l->n++;
@@ -354,7 +380,9 @@ static void test_pages(void)
 		CU_ASSERT_EQUAL(list(FIXED_SHARDS, room, &l, &r, &wait), 6);
 	}
 	list(must_find("epoch_1/rank_1"), 100, &l, &r, &wait);
-	CU_ASSERT_EQUAL(tree_list(t, must_find("rank_1"), 41, take, &(struct listing){ .room = 9, .next = 41 }, &wait), 0);
+	CU_ASSERT_EQUAL(tree_list(t, must_find("rank_1"), 41, take,
+	                          &(struct listing){ .room = 9, .next = 41 }, &wait),
+	                0);
 	struct listing one = { .room = 1, .next = 2 };
 	CU_ASSERT_EQUAL(tree_list(t, must_find("rank_1"), 2, take, &one, &wait), 0);
 	CU_ASSERT_STRING_EQUAL(one.first, "batch_0000.bin");
@@ -449,11 +477,12 @@ static void test_texts(void)
 	read_text(FIXED_DATASET, text, sizeof text);
 	CU_ASSERT_EQUAL(strlen(text), a.size);
 	CU_ASSERT(strstr(text, "\"batches\": null") != NULL && strstr(text, "\"batches_known\": 20") != NULL);
-	CU_ASSERT(strstr(text, "\"batch_size\": 8") != NULL && strstr(text, "\"tokenizer_sha256\": \"00ff\"") != NULL);
+	CU_ASSERT(strstr(text, "\"batch_size\": 8") != NULL &&
+	          strstr(text, "\"tokenizer_sha256\": \"00ff\"") != NULL);
 	fake.known = 40;
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_DATASET, &b, &wait), 0);
 	CU_ASSERT(b.mtime.tv_sec > a.mtime.tv_sec ||
-		  (b.mtime.tv_sec == a.mtime.tv_sec && b.mtime.tv_nsec > a.mtime.tv_nsec));
+	          (b.mtime.tv_sec == a.mtime.tv_sec && b.mtime.tv_nsec > a.mtime.tv_nsec));
 	read_text(FIXED_DATASET, text, sizeof text);
 	CU_ASSERT(strstr(text, "\"batches\": 40") != NULL);
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_DATASET, &a, &wait), 0);
@@ -463,7 +492,8 @@ static void test_texts(void)
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_README, &a, &wait), 0);
 	read_text(FIXED_README, text, sizeof text);
 	CU_ASSERT_EQUAL(strlen(text), a.size);
-	CU_ASSERT(strstr(text, "/mnt/fw/rank_0/batch_0000.bin") != NULL && strstr(text, "reshape(8, 17)") != NULL);
+	CU_ASSERT(strstr(text, "/mnt/fw/rank_0/batch_0000.bin") != NULL &&
+	          strstr(text, "reshape(8, 17)") != NULL);
 	end();
 }
 
