@@ -135,7 +135,7 @@ static int list_shards(const struct page_scope *s, uint64_t off, bool emitted, t
 	char name[NAME_SIZE];
 	int r = dataset_shards_now(s->d, &files);
 	if (r == -EAGAIN) {
-		*wait = (struct tree_wait){ .object = { .kind = OBJECT_EPOCH, .epoch = s->epoch } };
+		*wait = (struct tree_wait){ .object = { .kind = OBJECT_SHARD } };
 		return emitted || !s->list_all ? 0 : -EAGAIN;
 	}
 	if (r != 0)

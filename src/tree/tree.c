@@ -210,7 +210,7 @@ static int shard_of(struct tree *t, const char *name, struct inode *out, struct 
 	uint64_t number;
 	int r = dataset_shard_number(t->d, name, &number);
 	if (r == -EAGAIN)
-		*wait = (struct tree_wait){ .object = { .kind = OBJECT_EPOCH, .epoch = t->scope.epoch } };
+		*wait = (struct tree_wait){ .object = { .kind = OBJECT_SHARD } };
 	if (r == 0 && number >= INODE_NUMBERS)
 		r = -ENOENT;
 	if (r == 0)

@@ -408,7 +408,7 @@ static void test_pages_that_wait(void)
 	CU_ASSERT_EQUAL(tree_list(t, rank, l.next, take, &l, &wait), 0);
 	CU_ASSERT_STRING_EQUAL(l.first, "batch_0020.bin");
 	CU_ASSERT_EQUAL(list(FIXED_SHARDS, 7, &l, &r, &wait), 2);
-	CU_ASSERT(r == -EAGAIN && wait.object.kind == OBJECT_EPOCH && wait.object.epoch == 2);
+	CU_ASSERT(r == -EAGAIN && wait.object.kind == OBJECT_SHARD);
 	fake.stopped = -EBADMSG;
 	CU_ASSERT_EQUAL(list(rank, 7, &l, &r, &wait), 32);
 	CU_ASSERT_EQUAL(r, -EBADMSG);
