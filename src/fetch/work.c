@@ -40,7 +40,8 @@ static int open_tokenizer(struct pieces *p, struct error *err)
 
 struct result {
 	struct source *source;
-	uint64_t offset, tokens, documents;
+	uint64_t offset, tokens, documents, text_bytes;
+	struct starts starts;
 	uint8_t *memory;
 	size_t bytes;
 	bool found;
@@ -50,6 +51,8 @@ static void result_free(struct result *r)
 {
 	source_close(r->source);
 	free(r->memory);
+	buffer_free(&r->starts.list);
+	buffer_free(&r->starts.ids);
 	*r = (struct result){ 0 };
 }
 
@@ -102,6 +105,7 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.spill = (size_t)min_u64(p->o.memory / 16, 64u << 20),
 		.most = (size_t)(p->o.memory / 4),
 		.cache = p->o.cache,
+		.documents = p->o.documents,
 	};
 	struct made m;
 	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
@@ -112,8 +116,13 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 	p->counters.tokenized += p->o.tokens == NULL;
 	p->counters.fetched++;
 	pthread_mutex_unlock(&p->lock);
+	uint64_t text_bytes = m.text_bytes;
+	struct starts starts = m.starts;
+	m.starts = (struct starts){ 0 };
 	r = of_made(out, &m, "piece in memory", err);
 	made_free(&m);
+	out->text_bytes = text_bytes;
+	out->starts = starts;
 	return r;
 }
 
@@ -127,7 +136,7 @@ static int find_cached(struct pieces *p, struct entry *e, struct result *out, st
 	int r = pieces_key(p, e->file, e->piece, &e->key, err);
 	if (r != 0)
 		return r;
-	if (p->o.cache == NULL)
+	if (p->o.cache == NULL || p->o.documents)
 		return -ENOENT;
 	if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0) {
 		if (cache_lock(p->o.cache, &e->key, 50, &e->lock) == -EAGAIN)
@@ -160,7 +169,8 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 			ranges[n++] = (struct parquet_range){ t.offset + first * t.width, tokens * t.width };
 	} else {
 		count = p->o.uncounted(p->o.arg, e->file, e->piece);
-		n = textfile_ranges(e->text, e->piece, p->o.groups, count, ranges, PIECE_RANGES, most);
+		n = textfile_ranges(e->text, e->piece, p->o.groups, count, p->o.documents, ranges,
+		                    PIECE_RANGES, most);
 	}
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		r = overlay_fill(e->text->source, ranges[i].off, ranges[i].n, err);
@@ -225,8 +235,7 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		if (r != 0) {
 			result_free(res);
 			if (r != -EINTR)
-				log_warning("piece %" PRIu32 " of file %" PRIu32 ": %s: %s", e->piece,
-				            e->file, errno_name(-r), err->text);
+				log_warning("%s: piece %" PRIu32 ": %s", errno_name(-r), e->piece, err->text);
 		}
 	}
 	pthread_mutex_lock(&p->lock);
@@ -249,6 +258,8 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		e->offset = res->offset;
 		e->tokens = res->tokens;
 		e->documents = res->documents;
+		e->text_bytes = res->text_bytes;
+		e->starts = res->starts;
 		e->memory = res->memory;
 		e->bytes = res->bytes;
 		p->memory_bytes += e->bytes;
