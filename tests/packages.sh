@@ -1,7 +1,7 @@
 # The Debian 12 and Ubuntu 24.04 packages that finewebfs needs; read by tests/run.sh and examples/quickstart.sh.
 
 BUILD_PACKAGES="gcc libc6-dev make autoconf automake pkgconf fuse3 libfuse3-dev libcurl4-openssl-dev libssl-dev
-	liblmdb-dev libzstd-dev zlib1g-dev libsnappy-dev libbrotli-dev liblz4-dev libjansson-dev"
+	liblmdb-dev libzstd-dev zlib1g-dev libsnappy-dev libbrotli-dev liblz4-dev libjansson-dev libyaml-dev"
 SHOW_PACKAGES="bsdextrautils python3"
 TEST_PACKAGES="libcunit1-dev nginx-light python3 python3-numpy util-linux"
 

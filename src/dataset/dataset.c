@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,81 +83,6 @@ static int resolve(struct dataset *d, struct error *err)
 	}
 	if (o->index != NULL)
 		return fail(err, ENOTSUP, "index=%s: an exported index cannot be read yet", o->index);
-	for (size_t i = 0; i < o->sources; i++)
-		if (strncmp(o->source[i], "hf://", 5) == 0 || strncmp(o->source[i], "s3://", 5) == 0)
-			return fail(err, ENOTSUP,
-			            "%s: the Hub and S3 cannot be read yet: give paths or http(s) URLs",
-			            o->source[i]);
-	if (o->name != NULL)
-		return fail(err, ENOTSUP, "name=%s: configurations of the Hub cannot be chosen yet", o->name);
-	return 0;
-}
-
-static char *default_cache(void)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char path[4096];
-	if (geteuid() == 0)
-		return strdup("/var/cache/fineweb");
-	if (xdg != NULL && xdg[0] == '/')
-		snprintf(path, sizeof path, "%s/fineweb", xdg);
-	else if (home != NULL && home[0] == '/')
-		snprintf(path, sizeof path, "%s/.cache/fineweb", home);
-	else
-		snprintf(path, sizeof path, "/tmp/fineweb-%u", (unsigned)geteuid());
-	return strdup(path);
-}
-
-/* Makes the folder and its parents. */
-static void make_folders(const char *path)
-{
-	char part[4096];
-	size_t n = strlen(path);
-	if (n >= sizeof part)
-		return;
-	for (size_t i = 1; i <= n; i++)
-		if (path[i] == '/' || path[i] == 0) {
-			memcpy(part, path, i);
-			part[i] = 0;
-			mkdir(part, 0755);
-		}
-}
-
-/* Cache and index are a help: without them the mount works all the same. */
-static int open_store(struct dataset *d, struct error *err)
-{
-	struct options *o = &d->options;
-	struct error cause;
-	if (o->cache == NULL && (o->cache = default_cache()) == NULL)
-		return fail(err, ENOMEM, "out of memory");
-	make_folders(o->cache);
-	struct cache_options co = {
-		.dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d
-	};
-	if ((!d->token_files || d->remote) && cache_open(&co, &d->cache, &cause) != 0)
-		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
-	if (index_open(o->cache, 0, &d->index, &cause) != 0)
-		log_info("there is no index: %s", cause.text);
-	return 0;
-}
-
-static int list_files(struct dataset *d, struct listing *l, struct error *err)
-{
-	const struct options *o = &d->options;
-	struct listing_options lo = { .split = o->split, .http = d->http };
-	int r = listing_make((const char *const *)o->source, o->sources, &lo, l, err);
-	if (r != 0)
-		return r;
-	d->token_files = l->n > 0 && manifest_is_tokens(l->files[0].kind);
-	for (size_t i = 0; i < l->n; i++) {
-		if (manifest_is_tokens(l->files[i].kind) != d->token_files)
-			return fail(err, EINVAL, "%s is text and %s is tokens: a source is of one kind",
-			            l->files[d->token_files ? i : 0].where,
-			            l->files[d->token_files ? 0 : i].where);
-		d->remote |= l->files[i].remote;
-	}
-	if (l->n > INT32_MAX)
-		return fail(err, ENOTSUP, "%zu files", l->n);
 	return 0;
 }
 
@@ -491,9 +415,11 @@ static int open_until(const struct options *options, bool sample, const atomic_b
 	if (r == 0)
 		r = http_new(&ho, &d->http, err);
 	if (r == 0)
-		r = list_files(d, &files, err);
+		r = opening_index(d, err);
 	if (r == 0)
-		r = open_store(d, err);
+		r = opening_files(d, &files, err);
+	if (r == 0)
+		opening_cache(d);
 	if (r == 0)
 		r = open_rooms(d, &files, err);
 	if (r == 0)
@@ -549,6 +475,9 @@ void dataset_close(struct dataset *d)
 	index_close(d->index);
 	cache_close(d->cache);
 	http_free(d->http);
+	for (size_t i = 0; i < d->pins; i++)
+		free(d->pinned[i]);
+	free(d->pinned);
 	options_free(&d->options);
 	sem_destroy(&d->cancels);
 	pthread_cond_destroy(&d->runnable);
@@ -571,8 +500,8 @@ void dataset_facts(struct dataset *d, struct dataset_facts *out)
 		.batch_bytes = (uint64_t)d->options.batch_size * (d->options.seq_len + 1) * d->width,
 		.tokenizer = d->tokenizer.name,
 		.tokenizer_sha256 = d->tokenizer.sha256,
-		.pinned = d->options.source,
-		.pins = d->options.sources,
+		.pinned = d->pinned,
+		.pins = d->pins,
 		.files = manifest_files(d->manifest),
 		.date = manifest_date(d->manifest),
 		.has_documents = !d->token_files,

@@ -91,6 +91,12 @@ int64_t dataset_clock(void); /* CLOCK_MONOTONIC, nanoseconds */
 /* Waits for a condition (one of CLOCK_MONOTONIC) for at most so many nanoseconds. */
 void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 
+/* opening.c: what dataset_open does first. Cache and index are a help: without them d->cache, d->index stay NULL. */
+int opening_index(struct dataset *d, struct error *err);
+/* Lists the sources, and pins those whose revision can be told. */
+int opening_files(struct dataset *d, struct listing *l, struct error *err);
+void opening_cache(struct dataset *d);
+
 /* counting.c */
 void *counting_thread(void *dataset);
 /* Counts what takes a server's answer: sidecount_new's count. */

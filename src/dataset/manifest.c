@@ -49,6 +49,16 @@ struct manifest {
 #define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define SET(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 
+/* The pin of a file whose listing tells it. */
+static bool listed_pin(const struct listed_file *f, struct http_pin *pin)
+{
+	if (f->etag == NULL)
+		return false;
+	*pin = (struct http_pin){ .size = f->size, .linked = f->linked };
+	strncpy(pin->etag, f->etag, sizeof pin->etag - 1);
+	return true;
+}
+
 int manifest_new(const struct manifest_options *o, struct listing *files, struct manifest **out,
                  struct error *err)
 {
@@ -67,9 +77,15 @@ int manifest_new(const struct manifest_options *o, struct listing *files, struct
 		manifest_free(m);
 		return fail(err, ENOMEM, "out of memory for %zu files", m->files.n);
 	}
-	for (size_t i = 0; i < m->files.n; i++)
+	for (size_t i = 0; i < m->files.n; i++) {
+		struct http_pin pin;
 		if (m->files.files[i].mtime_ns / 1000000000 > m->date)
 			m->date = m->files.files[i].mtime_ns / 1000000000;
+		if (listed_pin(&m->files.files[i], &pin)) {
+			pin_of_http(&pin, m->state[i].pin);
+			m->state[i].have_pin = 1;
+		}
+	}
 	*out = m;
 	return 0;
 }
@@ -135,6 +151,8 @@ static int open_remote(struct manifest *m, uint32_t file, struct source **out, s
 {
 	struct listed_file *f = &m->files.files[file];
 	struct http_pin pin = { 0 };
+	if (listed_pin(f, &pin))
+		return http_open(m->o.http, f->where, f->kind == KIND_PARQUET, &pin, out, err);
 	pthread_mutex_lock(&m->lock);
 	bool known = m->http_pins[file] != NULL;
 	if (known)

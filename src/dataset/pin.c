@@ -96,3 +96,18 @@ void pin_record_http(struct index *x, const char *url, const struct http_pin *pi
 	memcpy(value + 16, pin->etag, n);
 	index_put(x, key, sizeof key, value, 16 + n);
 }
+
+bool pin_recall(void *index, const char *text, struct buffer *out)
+{
+	uint8_t key[HASH_SIZE];
+	path_key("listing 1", text, key);
+	return index_get(index, key, sizeof key, out) == 0;
+}
+
+void pin_record(void *index, const char *text, const void *bytes, size_t n)
+{
+	uint8_t key[HASH_SIZE];
+	path_key("listing 1", text, key);
+	index_put(index, key, sizeof key, bytes, n);
+	index_flush(index);
+}

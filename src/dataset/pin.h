@@ -31,4 +31,8 @@ void pin_record_local(struct index *x, const char *path, const struct file_stat 
 bool pin_recall_http(struct index *x, const char *url, struct http_pin *out);
 void pin_record_http(struct index *x, const char *url, const struct http_pin *pin);
 
+/* What a listing remembers: struct listing_memory; index is a struct index. */
+bool pin_recall(void *index, const char *key, struct buffer *out);
+void pin_record(void *index, const char *key, const void *bytes, size_t n);
+
 #endif

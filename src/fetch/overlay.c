@@ -84,9 +84,16 @@ static void overlay_close(struct source *s)
 	free(o);
 }
 
+static void overlay_doubt(struct source *s)
+{
+	source_doubt(((struct overlay *)s)->base);
+}
+
 int overlay_open(struct source *base, struct source **out, struct error *err)
 {
-	static const struct source_ops ops = { .read_at = overlay_read, .close = overlay_close };
+	static const struct source_ops ops = {
+		.read_at = overlay_read, .doubt = overlay_doubt, .close = overlay_close
+	};
 	struct overlay *o = calloc(1, sizeof *o);
 	if (o == NULL) {
 		source_close(base);

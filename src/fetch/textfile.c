@@ -144,6 +144,8 @@ static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **o
 	for (unsigned i = 0; footer && i < 2; i++)
 		overlay_drop(f->source, held[i]);
 	if (r != 0) {
+		if (r == -EBADMSG)
+			source_doubt(f->source);
 		textfile_close(f);
 		return r;
 	}
@@ -251,6 +253,8 @@ int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, str
 
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again)
 {
+	if (again)
+		source_doubt(f->source);
 	pthread_mutex_lock(&t->lock);
 	f->users--;
 	bool last = f->dropped || again ? drop(t, f) : false;
@@ -273,7 +277,7 @@ static void add_range(struct parquet_range *out, unsigned *n, struct parquet_ran
 }
 
 unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t groups, bool with_counts,
-                         struct parquet_range *out, unsigned most, uint64_t bytes)
+                         bool with_ids, struct parquet_range *out, unsigned most, uint64_t bytes)
 {
 	unsigned n = 0;
 	uint64_t all = 0, first = (uint64_t)piece * groups;
@@ -285,12 +289,16 @@ unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t grou
 	for (uint64_t g = first;
 	     f->kind == KIND_PARQUET && g < first + groups && g < parquet_row_groups(f->parquet); g++) {
 		struct parquet_range chunk;
-		if (n + 2 > most)
+		if (n + 3 > most)
 			return 0;
 		parquet_chunk(f->parquet, (uint32_t)g, f->text, &chunk);
 		add_range(out, &n, chunk);
 		if (with_counts && f->token_count >= 0) {
 			parquet_chunk(f->parquet, (uint32_t)g, f->token_count, &chunk);
+			add_range(out, &n, chunk);
+		}
+		if (with_ids && f->id >= 0) {
+			parquet_chunk(f->parquet, (uint32_t)g, f->id, &chunk);
 			add_range(out, &n, chunk);
 		}
 	}

@@ -80,8 +80,10 @@ static bool plain(const char *text)
 int accesses_add(struct accesses *x, const struct http_access *a, struct error *err)
 {
 	bool failed = false;
-	if (!plain(a->bearer) || !plain(a->key) || !plain(a->secret) || !plain(a->session) || !plain(a->region))
-		return fail(err, EINVAL, "%s: a token or key for it has blanks or other odd bytes", a->prefix);
+	if (!plain(a->bearer) || !plain(a->key) || !plain(a->secret) || !plain(a->session) ||
+	    !plain(a->region))
+		return fail(err, EINVAL, "%s: a token or key for it has blanks or other odd bytes",
+		            a->prefix);
 	struct entry *e = calloc(1, sizeof *e);
 	if (e == NULL)
 		return fail(err, ENOMEM, "out of memory");
@@ -108,8 +110,8 @@ int accesses_add(struct accesses *x, const struct http_access *a, struct error *
 		return 0;
 	}
 	entry_free(e);
-	return failed ? fail(err, ENOMEM, "out of memory") :
-			fail(err, ENOTSUP, "more than %d servers with a token or a key", ACCESSES);
+	return failed ? fail(err, ENOMEM, "out of memory")
+	              : fail(err, ENOTSUP, "more than %d servers with a token or a key", ACCESSES);
 }
 
 static bool fits(const char *prefix, const char *url)

@@ -17,12 +17,13 @@ struct http_access {
 	const char *prefix;  /* "https://server[:port][/path]" without a '/' at the end: of the URLs meant */
 	const char *refused; /* nothing is asked there, for this reason */
 	const char *bearer;  /* a token */
-	const char *key, *secret, *session, *region; /* of an S3 store: AWS Signature Version 4; no key: none */
+	const char *key, *secret, *session,
+	        *region; /* of an S3 store: AWS Signature Version 4; no key: none */
 };
 
 struct accesses;
 
-struct accesses *accesses_new(void); /* NULL: out of memory */
+struct accesses *accesses_new(void);    /* NULL: out of memory */
 void accesses_free(struct accesses *x); /* wipes what was secret */
 
 /* Adds a copy. 0, -ENOTSUP (too many), -EINVAL (a secret with bytes that a header cannot have), -ENOMEM. A

@@ -17,8 +17,9 @@
 struct found {
 	size_t where;  /* absolute path or URL */
 	size_t given;  /* the path as it was given; most often the end of `where` */
+	size_t etag;   /* 0: none */
 	struct kind kind;
-	bool remote;
+	bool remote, linked;
 	uint64_t size, inode, device;
 	int64_t mtime_ns;
 };
@@ -37,6 +38,16 @@ int draft_add(struct draft *d, const char *dir, const char *name, struct kind ki
 
 /* Adds the file at a URL. Errors as above. */
 int draft_add_url(struct draft *d, const char *url, struct kind kind, struct error *err);
+
+/* Adds a file whose size and ETag (NULL: none) a listing tells; linked as in listing.h. Errors as above. */
+struct remote_file {
+	const char *where, *given;
+	struct kind kind;
+	uint64_t size;
+	const char *etag;
+	bool linked;
+};
+int draft_add_remote(struct draft *d, const struct remote_file *f, struct error *err);
 
 /* What stands between a folder's path as given and a name in it. */
 static inline const char *draft_slash(const char *dir)

@@ -61,7 +61,8 @@ bool link_next(struct span s, struct span *url)
 				if (!take_word(&s, &value))
 					return false;
 			}
-			next |= name.n == 3 && strncasecmp((const char *)name.at, "rel", 3) == 0 && has_next(value);
+			next |= name.n == 3 && strncasecmp((const char *)name.at, "rel", 3) == 0 &&
+			        has_next(value);
 		}
 		if (next) {
 			*url = target;

@@ -12,6 +12,7 @@
 #include "io/draft.h"
 #include "io/file.h"
 #include "io/http.h"
+#include "io/hub.h"
 #include "io/list.h"
 #include "io/split.h"
 #include "io/url.h"
@@ -25,7 +26,10 @@ struct maker {
 	struct draft draft;
 	const struct listing_options *options;
 	bool single; /* one source that is a folder or a glob: names are relative to it */
+	bool twice;  /* a file may be there twice */
 	size_t base; /* how many bytes of a path as given are that source */
+	struct hubuser user;
+	char **pinned; /* as many as sources were taken */
 };
 
 static const char *text_at(const struct draft *d, size_t offset)
@@ -94,6 +98,27 @@ int draft_add_url(struct draft *d, const char *url, struct kind kind, struct err
 	if (r == 0)
 		r = buffer_add(&d->text, plain, strlen(plain) + 1, 0, err);
 	free(plain);
+	if (r == 0)
+		d->n++;
+	return r;
+}
+
+int draft_add_remote(struct draft *d, const struct remote_file *file, struct error *err)
+{
+	struct found *f = draft_new(d, err);
+	if (f == NULL)
+		return err != NULL ? -err->code : -ENOTSUP;
+	*f = (struct found){
+		.where = d->text.n, .kind = file->kind, .remote = true, .linked = file->linked, .size = file->size
+	};
+	int r = buffer_add(&d->text, file->where, strlen(file->where) + 1, 0, err);
+	f->given = d->text.n;
+	if (r == 0)
+		r = buffer_add(&d->text, file->given, strlen(file->given) + 1, 0, err);
+	if (r == 0 && file->etag != NULL) {
+		f->etag = d->text.n;
+		r = buffer_add(&d->text, file->etag, strlen(file->etag) + 1, 0, err);
+	}
 	if (r == 0)
 		d->n++;
 	return r;
@@ -170,7 +195,7 @@ static int check_url(const struct maker *m, const char *url, struct error *err)
 {
 	int scheme = (int)strcspn(url, ":");
 	if (!url_is_http(url))
-		return fail(err, EINVAL, "%.*s: no source of this scheme is known, http and https are",
+		return fail(err, EINVAL, "%.*s: no source of this scheme is known here, http and https are",
 			    scheme, url);
 	if (m->options->http == NULL)
 		return fail(err, ENOTSUP, "%.*s: a URL cannot be read here", scheme, url);
@@ -389,10 +414,61 @@ static int add_list(struct maker *m, const char *path, struct error *err)
 	return r;
 }
 
-static int add_source(struct maker *m, const char *given, struct error *err)
+/* Data sets often call their files data/SPLIT-00000-of-00001.parquet, and then SPLIT is any word: as the
+ * first rule of `datasets`. True: there are such files, and only those of the split are left. */
+static bool choose_shards(struct maker *m, size_t from, size_t base)
+{
+	struct draft *d = &m->draft;
+	const char *word = m->options->split != NULL ? m->options->split : "train";
+	struct span split;
+	size_t to = from;
+	bool any = false;
+	for (size_t i = from; i < d->n; i++)
+		any |= split_of_shard(text_at(d, d->files[i].given + base), &split);
+	for (size_t i = from; any && i < d->n; i++)
+		if (split_of_shard(text_at(d, d->files[i].given + base), &split) && span_is(split, word))
+			d->files[to++] = d->files[i];
+	if (any)
+		d->n = to;
+	return any;
+}
+
+static int add_hub(struct maker *m, const char *given, char **pinned, struct error *err)
+{
+	struct draft *d = &m->draft;
+	struct hub_found found;
+	size_t from = d->n;
+	if (m->options->http == NULL)
+		return fail(err, ENOTSUP, "%s: the Hub cannot be read here", given);
+	int r = m->user.endpoint == NULL ? hubuser_find(&m->user, m->options->http, err) : 0;
+	if (r == 0)
+		r = hub_list(d, given, m->options, &m->user, &found, err);
+	if (r != 0)
+		return r;
+	*pinned = found.pinned;
+	m->base = found.base;
+	m->twice = true;
+	if (!found.folder) {
+		m->single = false;
+		return 0;
+	}
+	r = choose_kind(d, from, given, err);
+	if (r != 0 || found.chosen)
+		return r;
+	if (!choose_shards(m, from, found.split))
+		return choose_split(m, from, found.split, given, err);
+	return d->n > from ? 0 : fail(err, ENOENT, "%s: has no file of split=%s", given, m->options->split);
+}
+
+static int add_source(struct maker *m, const char *given, char **pinned, struct error *err)
 {
 	char *text, *name;
 	size_t n;
+	if (hub_is(given))
+		return add_hub(m, given, pinned, err);
+	if (m->options->name != NULL)
+		return fail(err, EINVAL, "%s: name=%s is for data sets of the Hub, hf://datasets/...", given,
+			    m->options->name);
 	if (!url_is(given))
 		return add_path(m, given, false, err);
 	m->single = false;
@@ -456,21 +532,26 @@ static int finish(struct maker *m, size_t sources, struct listing *out, struct e
 			.where = text_at(d, f->where),
 			.kind = f->kind.file,
 			.remote = f->remote,
+			.linked = f->linked,
 			.size = f->size,
+			.etag = f->etag != 0 ? text_at(d, f->etag) : NULL,
 			.inode = f->inode,
 			.device = f->device,
 			.mtime_ns = f->mtime_ns,
 		};
 	}
 	/* Only where more than one thing was named can a file be there twice. */
-	if (!m->single || sources > 1)
+	if (!m->single || m->twice || sources > 1)
 		qsort(files, d->n, sizeof *files, by_where);
 	for (size_t i = 0; i < d->n; i++)
 		if (i == 0 || strcmp(files[i].where, files[n - 1].where) != 0)
 			files[n++] = files[i];
 	qsort(files, n, sizeof *files, by_name);
-	*out = (struct listing){ .files = files, .n = n, .arena = (char *)d->text.at };
+	*out = (struct listing){
+		.files = files, .n = n, .arena = (char *)d->text.at, .pinned = m->pinned, .sources = sources
+	};
 	d->text = (struct buffer){ 0 };
+	m->pinned = NULL;
 	return 0;
 }
 
@@ -497,12 +578,22 @@ int listing_make(const char *const *sources, size_t n, const struct listing_opti
 	struct maker m = { .options = options, .single = n == 1 };
 	m.draft.limit = options->limit != 0 ? options->limit : LIMIT;
 	int r = find_here(&m.draft, err);
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = add_source(&m, sources[i], err);
+	m.pinned = calloc(n + 1, sizeof *m.pinned);
+	if (r == 0 && m.pinned == NULL)
+		r = fail(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = add_source(&m, sources[i], &m.pinned[i], err);
+		if (r == 0 && m.pinned[i] == NULL && (m.pinned[i] = strdup(sources[i])) == NULL)
+			r = fail(err, ENOMEM, "out of memory");
+	}
 	if (r == 0 && m.draft.n == 0)
 		r = fail(err, ENOENT, "no source is given");
 	if (r == 0)
 		r = finish(&m, n, out, err);
+	for (size_t i = 0; m.pinned != NULL && i < n; i++)
+		free(m.pinned[i]);
+	free(m.pinned);
+	hubuser_free(&m.user);
 	free(m.draft.files);
 	free(m.draft.here);
 	buffer_free(&m.draft.text);
@@ -511,6 +602,9 @@ int listing_make(const char *const *sources, size_t n, const struct listing_opti
 
 void listing_free(struct listing *l)
 {
+	for (size_t i = 0; i < l->sources; i++)
+		free(l->pinned[i]);
+	free(l->pinned);
 	free(l->files);
 	free(l->arena);
 	*l = (struct listing){ 0 };

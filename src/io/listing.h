@@ -1,8 +1,9 @@
 /* listing: the files of a source, in canonical order.
  *
  * A source is a file, a directory (walked), a glob, a `.txt` of paths (relative to it) and URLs one a
- * line (blank lines and lines that begin with # are passed over), or an http(s) URL of one file or of a
- * `.txt`, whose lines are URLs, or paths relative to its URL. Several are one list. Canonical order is
+ * line (blank lines and lines that begin with # are passed over), an http(s) URL of one file or of a
+ * `.txt`, whose lines are URLs, or paths relative to its URL; or of the Hub (hub.h). Several are one list.
+ * Canonical order is
  * by name, byte-wise; the name is the path relative to the one directory, or to the folders of the one
  * glob before its first wildcard, that is the source; else (several sources, a list, a file) the path
  * as given, or the URL without user and query, less the longest common prefix of all that ends in '/'.
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 struct http;
@@ -32,7 +34,9 @@ struct listed_file {
 	const char *where; /* absolute path or URL */
 	enum file_kind kind;
 	bool remote;
-	uint64_t size;     /* bytes; 0 for a remote file (not asked) */
+	bool linked;       /* etag is the one of http_pin.linked */
+	uint64_t size;     /* bytes; 0 for a remote file whose listing does not tell */
+	const char *etag;  /* with quotes, of a remote file whose listing tells; else NULL */
 	uint64_t inode, device;
 	int64_t mtime_ns;
 };
@@ -40,7 +44,17 @@ struct listed_file {
 struct listing {
 	struct listed_file *files; /* in canonical order, no where twice */
 	size_t n;
-	char *arena;               /* names and wheres live here */
+	char *arena;               /* names, wheres and ETags live here */
+	char **pinned;             /* the sources, each with the revision that was listed; malloc'ed each */
+	size_t sources;
+};
+
+/* What is remembered from one listing to the next, on this machine. */
+struct listing_memory {
+	/* Appends what was put under a key of at most 2 * URL_MAX bytes; false: nothing. */
+	bool (*get)(void *arg, const char *key, struct buffer *out);
+	void (*put)(void *arg, const char *key, const void *bytes, size_t n);
+	void *arg;
 };
 
 struct listing_options {
@@ -49,6 +63,11 @@ struct listing_options {
 	struct http *http;  /* NULL: http(s) URLs are -ENOTSUP; asked only for a .txt, and for a file whose
 			       ending tells nothing */
 	size_t limit;       /* more files than this are an error; 0: 4,000,000 */
+	const char *name;   /* configuration of a data set of the Hub, NULL: its default */
+	const char *endpoint; /* of an S3 store, NULL: that of the environment, or AWS */
+	unsigned patience_s; /* how long a server that does not answer is asked again */
+	bool repin;         /* revisions are not taken from memory */
+	const struct listing_memory *memory; /* NULL: none */
 };
 
 /* Lists. A directory is of one kind: Parquet, else JSONL (.jsonl .ndjson, and those and .json with .gz

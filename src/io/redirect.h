@@ -21,8 +21,7 @@ void redirects_free(struct redirects *r);
 /* Where url leads to until now_ms at least, malloc'ed, and the ETag that was seen there; else NULL. */
 char *redirects_find(struct redirects *r, const char *url, int64_t now_ms, char etag[ANSWER_ETAG]);
 /* Keeps it until then. Without memory it is just not kept. */
-void redirects_keep(struct redirects *r, const char *url, const char *to, const char *etag,
-		    int64_t until_ms);
+void redirects_keep(struct redirects *r, const char *url, const char *to, const char *etag, int64_t until_ms);
 void redirects_drop(struct redirects *r, const char *url);
 
 /* How long a signed URL is good, in seconds from `now` (since 1970) on, by its query: Expires= (CloudFront,

@@ -76,6 +76,26 @@ unsigned split_of_folders(const char *path)
 	return splits;
 }
 
+bool split_of_shard(const char *path, struct span *split)
+{
+	static const char form[] = "-ddddd-of-ddddd";
+	size_t n = strlen(path), length = sizeof form - 1;
+	if (strncmp(path, "data/", 5) != 0 || strchr(path + 5, '/') != NULL)
+		return false;
+	/* From the end on: the name takes as much as it can. */
+	for (size_t at = n; at > 5 + 1; at--) {
+		const char *s = path + at - 1;
+		size_t i = 0;
+		while (i < length && (form[i] == 'd' ? s[i] >= '0' && s[i] <= '9' : s[i] == form[i]))
+			i++;
+		if (i < length || strchr(s + length, '.') == NULL)
+			continue;
+		*split = span_of(path + 5, at - 1 - 5);
+		return true;
+	}
+	return false;
+}
+
 void split_text(unsigned splits, char out[SPLIT_TEXT])
 {
 	static const char *const names[] = { "train", "validation", "test" };

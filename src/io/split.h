@@ -7,6 +7,8 @@
 #ifndef FW_IO_SPLIT_H
 #define FW_IO_SPLIT_H
 
+#include <stdbool.h>
+
 #include "base/span.h"
 
 #define SPLIT_TRAIN 1u
@@ -20,6 +22,9 @@ unsigned split_named(const char *word);
  * 0. */
 unsigned split_of_file(const char *path);
 unsigned split_of_folders(const char *path);
+
+/* Whether a path is data/SPLIT-00000-of-00001*.*, by which a split may have any name; *split is a view into it. */
+bool split_of_shard(const char *path, struct span *split);
 
 /* "train, test" for a set of bits, into at least SPLIT_TEXT bytes. */
 #define SPLIT_TEXT 32

@@ -91,6 +91,19 @@ static int add_encoded(struct buffer *b, const char *text, struct error *err)
 	return r;
 }
 
+int url_add_encoded(struct buffer *b, const char *text, const char *keep, struct error *err)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	int r = 0;
+	for (; *text != '\0' && r == 0; text++) {
+		uint8_t c = (uint8_t)*text;
+		char code[3] = { '%', digits[c >> 4], digits[c & 15] };
+		bool plain = is_letter(*text) || (c >= '0' && c <= '9') || strchr("-._~", c) != NULL || strchr(keep, c) != NULL;
+		r = plain ? buffer_add(b, text, 1, 0, err) : buffer_add(b, code, 3, 0, err);
+	}
+	return r;
+}
+
 int url_join(const char *list, const char *line, char **out, struct error *err)
 {
 	struct buffer b = { 0 };

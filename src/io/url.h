@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/span.h"
 
@@ -35,5 +36,9 @@ struct span url_file(const char *url);
  * anything else is beside the list; blanks and bytes beyond ASCII are percent-encoded. *out is
  * malloc'ed. 0; -EINVAL: another scheme, or too long; -ENOMEM. */
 int url_join(const char *list, const char *line, char **out, struct error *err);
+
+/* Appends text with each byte percent-encoded but A-Z a-z 0-9 - . _ ~ and those in `keep`: what signatures of S3
+ * stores expect. 0 or -ENOMEM. */
+int url_add_encoded(struct buffer *b, const char *text, const char *keep, struct error *err);
 
 #endif

@@ -405,7 +405,7 @@ static void says_what_is_wrong(void)
 	CU_ASSERT_EQUAL(refuses(in("walk/b.parquet/x"), NULL, "x"), -ENOENT);
 	CU_ASSERT_EQUAL(refuses(in("hollow"), NULL, "hollow"), -ENOENT);
 	CU_ASSERT_EQUAL(refuses("", NULL, "empty"), -ENOENT);
-	CU_ASSERT_EQUAL(refuses("hf://datasets/x/y", NULL, "hf"), -EINVAL);
+	CU_ASSERT_EQUAL(refuses("gs://x/y", NULL, "gs"), -EINVAL);
 	CU_ASSERT_EQUAL(refuses("s3://secret@x/y", NULL, "s3"), -EINVAL);
 	CU_ASSERT_EQUAL(refuses("http://h/x.bin", NULL, "http"), -ENOTSUP);
 	if (geteuid() != 0) {

@@ -1,0 +1,99 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dataset/internal.h"
+#include "dataset/pin.h"
+#include "dataset/prefetch.h"
+#include "io/listing.h"
+
+static char *default_cache(void)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char path[4096];
+	if (geteuid() == 0)
+		return strdup("/var/cache/fineweb");
+	if (xdg != NULL && xdg[0] == '/')
+		snprintf(path, sizeof path, "%s/fineweb", xdg);
+	else if (home != NULL && home[0] == '/')
+		snprintf(path, sizeof path, "%s/.cache/fineweb", home);
+	else
+		snprintf(path, sizeof path, "/tmp/fineweb-%u", (unsigned)geteuid());
+	return strdup(path);
+}
+
+/* Makes the folder and its parents. */
+static void make_folders(const char *path)
+{
+	char part[4096];
+	size_t n = strlen(path);
+	if (n >= sizeof part)
+		return;
+	for (size_t i = 1; i <= n; i++)
+		if (path[i] == '/' || path[i] == 0) {
+			memcpy(part, path, i);
+			part[i] = 0;
+			mkdir(part, 0755);
+		}
+}
+
+/* Cache and index are a help: without them the mount works all the same. */
+int opening_index(struct dataset *d, struct error *err)
+{
+	struct options *o = &d->options;
+	struct error cause;
+	if (o->cache == NULL && (o->cache = default_cache()) == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	make_folders(o->cache);
+	if (index_open(o->cache, 0, &d->index, &cause) != 0)
+		log_info("there is no index: %s", cause.text);
+	return 0;
+}
+
+void opening_cache(struct dataset *d)
+{
+	struct options *o = &d->options;
+	struct error cause;
+	struct cache_options co = {
+		.dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d
+	};
+	if ((!d->token_files || d->remote) && cache_open(&co, &d->cache, &cause) != 0)
+		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
+}
+
+int opening_files(struct dataset *d, struct listing *l, struct error *err)
+{
+	const struct options *o = &d->options;
+	const struct listing_memory memory = { .get = pin_recall, .put = pin_record, .arg = d->index };
+	struct listing_options lo = {
+		.split = o->split,
+		.http = d->http,
+		.name = o->name,
+		.endpoint = o->endpoint,
+		.patience_s = o->ready_timeout,
+		.repin = o->repin,
+		.memory = d->index != NULL ? &memory : NULL,
+	};
+	int r = listing_make((const char *const *)o->source, o->sources, &lo, l, err);
+	if (r != 0)
+		return r;
+	d->token_files = l->n > 0 && manifest_is_tokens(l->files[0].kind);
+	for (size_t i = 0; i < l->n; i++) {
+		if (manifest_is_tokens(l->files[i].kind) != d->token_files)
+			return fail(err, EINVAL, "%s is text and %s is tokens: a source is of one kind",
+			            l->files[d->token_files ? i : 0].where,
+			            l->files[d->token_files ? 0 : i].where);
+		d->remote |= l->files[i].remote;
+	}
+	if (l->n > INT32_MAX)
+		return fail(err, ENOTSUP, "%zu files", l->n);
+	d->pinned = l->pinned;
+	d->pins = l->sources;
+	l->pinned = NULL;
+	l->sources = 0;
+	return 0;
+}
