@@ -74,6 +74,17 @@ static int spill(struct maker *m, struct error *err)
 	return 0;
 }
 
+/* Notes a document that begins here. */
+static int note_start(struct maker *m, const struct document *d, struct error *err)
+{
+	struct starts *s = &m->out->starts;
+	const struct start start = { m->out->tokens, s->ids.n };
+	int r = buffer_add(&s->list, &start, sizeof start, 0, err);
+	if (r == 0)
+		r = buffer_add(&s->ids, d->id.at, d->id.n, 0, err);
+	return r == 0 ? buffer_add(&s->ids, "", 1, 0, err) : r;
+}
+
 static int take(void *arg, const struct document *d, struct error *err)
 {
 	struct maker *m = arg;
@@ -89,6 +100,8 @@ static int take(void *arg, const struct document *d, struct error *err)
 		return fail(err, ENOTSUP, "%s: a text of %zu bytes", m->name, d->text.n);
 	/* The bound on ids is far above what a text becomes: only what is used counts against `most`. */
 	r = buffer_reserve(b, room, 0, err);
+	if (r == 0 && m->o->documents)
+		r = note_start(m, d, err);
 	if (r != 0)
 		return r;
 	uint8_t *at = b->at + b->n;
@@ -126,7 +139,7 @@ static void store(struct maker *m)
 	struct made *out = m->out;
 	struct error cause = { 0 };
 	int r = 0;
-	if (m->o->cache == NULL || !m->disk)
+	if (m->o->cache == NULL || !m->disk || (m->o->documents && m->writer == NULL))
 		return;
 	if (m->writer == NULL)
 		r = cache_begin(m->o->cache, m->key, m->o->width, &m->writer, &cause);
@@ -148,7 +161,7 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
                      struct error *err)
 {
 	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
-	int r = textfile_documents(f, fo, piece, m->o->groups, false, take, m, err);
+	int r = textfile_documents(f, fo, piece, m->o->groups, m->o->documents, take, m, err);
 	if (r == 0) {
 		bool spilled = m->writer != NULL;
 		store(m);
@@ -241,6 +254,8 @@ int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenf
 void made_free(struct made *m)
 {
 	buffer_free(&m->ids);
+	buffer_free(&m->starts.list);
+	buffer_free(&m->starts.ids);
 	source_close(m->cached.source);
 	*m = (struct made){ 0 };
 }

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "fetch/starts.h"
 #include "fetch/textfile.h"
 #include "format/tokenfile.h"
 #include "store/cache.h"
@@ -23,13 +24,15 @@ struct make_options {
 	size_t spill;        /* a piece with more bytes goes straight to disk */
 	size_t most;         /* bytes of a piece in memory at most, where there is no disk */
 	struct cache *cache; /* NULL: none */
+	bool documents;      /* notes where documents begin; then only what spills goes to disk */
 };
 
 struct made {
 	struct buffer ids;          /* in memory (little-endian), unless cached.source is set */
 	struct cached_piece cached; /* in the cache, else source NULL */
 	uint64_t tokens, documents, text_bytes;
-	bool disk_failed; /* the cache could not take it */
+	struct starts starts; /* if make_options.documents */
+	bool disk_failed;     /* the cache could not take it */
 };
 
 /* Reads the piece and encodes it. 0; what the reader says; -ENOTSUP (larger than `most` and no disk takes it:

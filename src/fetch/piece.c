@@ -50,6 +50,8 @@ static void forget(struct pieces *p, struct entry *e)
 	p->memory_bytes -= e->bytes;
 	source_close(e->source);
 	free(e->memory);
+	buffer_free(&e->starts.list);
+	buffer_free(&e->starts.ids);
 	free(e);
 }
 
@@ -173,7 +175,13 @@ int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority pr
 			list_add(&p->ready, e);
 		}
 		*out = (struct piece_ref){
-			.source = e->source, .offset = e->offset, .tokens = e->tokens, .entry = e
+			.source = e->source,
+			.offset = e->offset,
+			.tokens = e->tokens,
+			.documents = e->documents,
+			.text_bytes = e->text_bytes,
+			.starts = p->o.documents ? &e->starts : NULL,
+			.entry = e,
 		};
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -185,6 +193,18 @@ void pieces_put(struct pieces *p, struct piece_ref *ref)
 	struct entry *e = ref->entry;
 	pthread_mutex_lock(&p->lock);
 	e->users--;
+	pthread_mutex_unlock(&p->lock);
+	ref->entry = NULL;
+}
+
+void pieces_drop(struct pieces *p, struct piece_ref *ref)
+{
+	struct entry *e = ref->entry;
+	pthread_mutex_lock(&p->lock);
+	if (--e->users == 0) {
+		list_remove(&p->ready, e);
+		forget(p, e);
+	}
 	pthread_mutex_unlock(&p->lock);
 	ref->entry = NULL;
 }

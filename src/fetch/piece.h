@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "fetch/starts.h"
 #include "fetch/textfile.h"
 #include "format/tokenfile.h"
 #include "io/source.h"
@@ -45,6 +46,9 @@ struct pieces_options {
 	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
 	bool (*remote)(void *arg, uint32_t file);
 	bool any_remote;
+	/* Every piece is read once, in order, by who wants to know where its documents begin: none is looked
+	 * for in the cache, and only what is too large for memory goes into it. */
+	bool documents;
 	/* Whether the count of a piece of a remote file is wanted too; and tells that its bytes are at hand,
 	 * so that counting asks nothing. */
 	bool (*uncounted)(void *arg, uint32_t file, uint32_t piece);
@@ -68,7 +72,9 @@ void pieces_free(struct pieces *p);
 /* A piece that is at hand: its ids begin at `offset` of `source`. */
 struct piece_ref {
 	struct source *source;
-	uint64_t offset, tokens;
+	uint64_t offset, tokens, documents;
+	uint64_t text_bytes;         /* that it was made of; 0: not known */
+	const struct starts *starts; /* if pieces_options.documents, else NULL */
 	void *entry;
 };
 
@@ -77,6 +83,8 @@ struct piece_ref {
 int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct piece_ref *out,
                struct error *err);
 void pieces_put(struct pieces *p, struct piece_ref *ref);
+/* The same of a piece that nobody will want again: it is forgotten once nobody uses it. */
+void pieces_drop(struct pieces *p, struct piece_ref *ref);
 /* Asks for it without waiting: 0 at hand, -EAGAIN queued, or its failure. */
 int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority);
 

@@ -26,8 +26,9 @@ struct entry {
 	int64_t first_ns,
 	        not_before_ns; /* of the fetch; of the next attempt; of a failure: when it is forgotten */
 	struct source *source; /* READY */
-	uint64_t offset, tokens, documents;
-	uint8_t *memory; /* READY without a disk: the ids, `bytes` of them */
+	uint64_t offset, tokens, documents, text_bytes;
+	struct starts starts; /* READY, if pieces_options.documents */
+	uint8_t *memory;      /* READY without a disk: the ids, `bytes` of them */
 	size_t bytes;
 	struct error error; /* FAILED */
 	/* while it is fetched and made */

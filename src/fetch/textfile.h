@@ -51,11 +51,11 @@ int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, str
 /* again: the file gave an error, so the next get opens it anew (on a new connection). */
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
 
-/* Where the bytes of a piece lie, for who fetches them ahead, and with_counts those of its token_count
- * column: at most `most` ranges, of at most `bytes` bytes in all; a piece that takes more, or a stream that
- * is read whole, has none. Neighbours are joined. Returns how many. */
+/* Where the bytes of a piece lie, for who fetches them ahead, with_counts and with_ids those of its
+ * token_count and id columns: at most `most` ranges, of at most `bytes` bytes in all; a piece that takes
+ * more, or a stream that is read whole, has none. Neighbours are joined. Returns how many. */
 unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t groups, bool with_counts,
-                         struct parquet_range *out, unsigned most, uint64_t bytes);
+                         bool with_ids, struct parquet_range *out, unsigned most, uint64_t bytes);
 
 /* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. */
 int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,

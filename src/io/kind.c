@@ -85,3 +85,23 @@ bool kind_is_list(struct span name)
 {
 	return ends_with(name, ".txt");
 }
+
+static const char *const kind_names[] = {
+	[KIND_TOKENS_BIN] = "bin", [KIND_TOKENS_NPY] = "npy",    [KIND_PARQUET] = "parquet",
+	[KIND_JSONL] = "jsonl",    [KIND_JSONL_GZ] = "jsonl.gz", [KIND_JSONL_ZST] = "jsonl.zst",
+};
+
+const char *kind_name(enum file_kind kind)
+{
+	return kind_names[kind];
+}
+
+bool kind_named(const char *name, enum file_kind *out)
+{
+	for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
+		if (strcmp(name, kind_names[i]) == 0) {
+			*out = (enum file_kind)i;
+			return true;
+		}
+	return false;
+}

@@ -28,6 +28,11 @@ bool kind_of_name(struct span name, struct kind *out);
 #define KIND_HEAD 16
 bool kind_of_head(struct span head, struct kind *out);
 
+/* The name of a kind where one is written down: "parquet", "jsonl", "jsonl.gz", "jsonl.zst", "bin", "npy"; and
+ * back, false when it is none. */
+const char *kind_name(enum file_kind kind);
+bool kind_named(const char *name, enum file_kind *out);
+
 /* Whether a name in a folder is passed over: it begins with '.' or '_', or describes a data set or a
  * model. */
 bool kind_ignored(const char *name);
