@@ -82,7 +82,7 @@ int manifest_new(const struct manifest_options *o, struct listing *files, struct
 		if (m->files.files[i].mtime_ns / 1000000000 > m->date)
 			m->date = m->files.files[i].mtime_ns / 1000000000;
 		if (listed_pin(&m->files.files[i], &pin)) {
-			pin_of_http(&pin, m->state[i].pin);
+			pin_of_http(m->files.files[i].where, &pin, m->state[i].pin);
 			m->state[i].have_pin = 1;
 		}
 	}
@@ -172,7 +172,7 @@ static int open_remote(struct manifest *m, uint32_t file, struct source **out, s
 	pthread_mutex_lock(&m->lock);
 	if (m->http_pins[file] == NULL) {
 		m->http_pins[file] = keep;
-		pin_of_http(&pin, m->state[file].pin);
+		pin_of_http(f->where, &pin, m->state[file].pin);
 		f->size = pin.size;
 		SET(m->state[file].have_pin, 1);
 		keep = NULL;

@@ -22,10 +22,22 @@ int pin_of_source(struct source *s, uint8_t out[HASH_SIZE], struct error *err)
 	return r;
 }
 
-void pin_of_http(const struct http_pin *pin, uint8_t out[HASH_SIZE])
+/* The path of a URL: the same on every mirror, and without the query, which may hold a signature. */
+static void add_path(struct hash *h, const char *url)
+{
+	const char *path = strstr(url, "://");
+	path = path == NULL ? url : path + 3;
+	path += strcspn(path, "/");
+	size_t n = strcspn(path, "?#");
+	hash_add_u64(h, n);
+	hash_add(h, path, n);
+}
+
+void pin_of_http(const char *url, const struct http_pin *pin, uint8_t out[HASH_SIZE])
 {
 	struct hash *h = hash_new();
-	hash_add_text(h, "http pin 1");
+	hash_add_text(h, "http pin 2");
+	add_path(h, url);
 	hash_add_u64(h, pin->size);
 	hash_add_text(h, pin->etag);
 	hash_add_u64(h, pin->etag[0] == 0 ? (uint64_t)pin->mtime : 0);

@@ -21,7 +21,9 @@
 
 /* Reads head and tail. 0 or what source_read says. */
 int pin_of_source(struct source *s, uint8_t out[HASH_SIZE], struct error *err);
-void pin_of_http(const struct http_pin *pin, uint8_t out[HASH_SIZE]);
+/* With the URL's path: an ETag tells versions of one resource apart (RFC 9110, 8.8.3); two files of a size
+ * and time have the same one on nginx. */
+void pin_of_http(const char *url, const struct http_pin *pin, uint8_t out[HASH_SIZE]);
 
 /* The pin that was recorded for a path whose stat is still the same. */
 bool pin_recall_local(struct index *x, const char *path, const struct file_stat *st, uint8_t out[HASH_SIZE]);
