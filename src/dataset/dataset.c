@@ -185,7 +185,7 @@ static int choose_counts(struct dataset *d, struct error *err)
 	d->background = d->token_files || column || !d->remote;
 	if (o->list == LIST_AUTO)
 		o->list = d->background ? LIST_ALL : LIST_COUNTED;
-	if (o->stride == STRIDE_PIECE && !d->token_files && !column)
+	if (o->stride == STRIDE_PIECE && !d->token_files && !column && !d->streaming)
 		return fail(err, EINVAL,
 		            "stride=piece needs counts that cost no tokenising: token files or a token_count "
 		            "column; "
@@ -199,7 +199,7 @@ static int check_cache(struct dataset *d, struct error *err)
 {
 	const struct options *o = &d->options;
 	uint64_t bytes = 0, two;
-	if (d->cache == NULL || o->cache_size == 0)
+	if (d->cache == NULL || o->cache_size == 0 || d->streaming)
 		return 0;
 	for (uint32_t f = 0; f < manifest_files(d->manifest); f++)
 		bytes += manifest_file(d->manifest, f)->size;
@@ -241,6 +241,7 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.pin = pin_of,
 		.remote = remote_of,
 		.any_remote = d->remote,
+		.documents = d->streaming,
 		.uncounted = counting_uncounted,
 		.fetched = counting_fetched,
 		.made = counting_made,
@@ -376,17 +377,16 @@ static int start(struct dataset *d, struct error *err)
 		r = sidecount_new(d, counting_remote, &d->sidecount, err);
 	if (r == 0)
 		r = requests_start(d, err);
-	if (r != 0)
+	if (r != 0 || d->streaming)
 		return r;
 	r = pthread_create(&d->counter, NULL, counting_thread, d);
 	d->has_counter = r == 0;
 	return r == 0 ? 0 : fail(err, r, "cannot start a thread: %s", strerror(r));
 }
 
-/* Opens and starts; then `wait` says when it is ready. */
-static int open_until(const struct options *options, bool sample, const atomic_bool *stop,
-                      int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
-                      struct error *err)
+int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
+                       int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
+                       struct error *err)
 {
 	struct error local;
 	struct listing files = { 0 };
@@ -397,6 +397,7 @@ static int open_until(const struct options *options, bool sample, const atomic_b
 		err = &local;
 	d->sample = sample;
 	d->outer_stop = stop;
+	d->streaming = wait == NULL;
 	d->started_ns = dataset_clock();
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->requests, NULL);
@@ -405,6 +406,7 @@ static int open_until(const struct options *options, bool sample, const atomic_b
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->counted, &monotonic);
 	pthread_cond_init(&d->to_count, &monotonic);
+	pthread_cond_init(&d->news, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_cond_init(&d->runnable, NULL);
 	sem_init(&d->cancels, 0, 0);
@@ -430,7 +432,7 @@ static int open_until(const struct options *options, bool sample, const atomic_b
 		r = open_pieces(d, err);
 	if (r == 0)
 		r = start(d, err);
-	if (r == 0)
+	if (r == 0 && wait != NULL)
 		r = wait(d, err);
 	listing_free(&files);
 	if (r != 0)
@@ -443,12 +445,12 @@ static int open_until(const struct options *options, bool sample, const atomic_b
 int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
                  struct error *err)
 {
-	return open_until(options, sample, stop, wait_ready, out, err);
+	return dataset_open_until(options, sample, stop, wait_ready, out, err);
 }
 
 int dataset_inspect(const struct options *options, bool sample, struct dataset **out, struct error *err)
 {
-	return open_until(options, sample, NULL, wait_cut, out, err);
+	return dataset_open_until(options, sample, NULL, wait_cut, out, err);
 }
 
 void dataset_close(struct dataset *d)
@@ -480,6 +482,7 @@ void dataset_close(struct dataset *d)
 	free(d->pinned);
 	options_free(&d->options);
 	sem_destroy(&d->cancels);
+	pthread_cond_destroy(&d->news);
 	pthread_cond_destroy(&d->runnable);
 	pthread_cond_destroy(&d->to_count);
 	pthread_cond_destroy(&d->counted);

@@ -35,6 +35,7 @@ struct dataset {
 	struct tokenizer_info tokenizer;
 	unsigned width;
 	const atomic_bool *outer_stop; /* the caller's, may be NULL */
+	bool streaming;                /* dataset_stream opened it: nothing is counted beside the stream */
 	atomic_bool stop;              /* ends transfers and threads */
 	int64_t started_ns;
 
@@ -76,6 +77,7 @@ struct dataset {
 	/* requests; under `requests` */
 	pthread_mutex_t requests;
 	pthread_cond_t runnable;
+	pthread_cond_t news; /* some piece changed; for a stream, one of CLOCK_MONOTONIC */
 	struct request_list run, waiting;
 	uint64_t changes; /* how often some piece changed */
 	sem_t cancels;    /* posted by dataset_cancel, which may take no lock */
@@ -96,6 +98,11 @@ int opening_index(struct dataset *d, struct error *err);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);
 void opening_cache(struct dataset *d);
+
+/* Opens and starts; then `wait` says when it is ready; NULL: it is to be streamed. */
+int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
+                       int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
+                       struct error *err);
 
 /* counting.c */
 void *counting_thread(void *dataset);

@@ -93,6 +93,7 @@ void requests_changed(void *arg)
 	}
 	if (any)
 		pthread_cond_broadcast(&d->runnable);
+	pthread_cond_broadcast(&d->news);
 	pthread_mutex_unlock(&d->requests);
 	counting_wake(d);
 }

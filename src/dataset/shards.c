@@ -1,7 +1,4 @@
-/* shards: the tokens themselves as files, byte for byte what `prepare` writes.
- *
- * Sources: the course guide's raw uint16, llm.c's dataloader.h (int32[256] header: magic 20240520 version 1,
- * or 20240801 version 7 with uint32), NumPy's format.py (.npy 1.0), nanoGPT's train.bin and val.bin. */
+/* shards: the tokens themselves as files, byte for byte what `prepare` writes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,32 +8,7 @@
 #include "base/checked.h"
 #include "base/span.h"
 #include "dataset/internal.h"
-
-#define HEADER_MOST 1024
-
-static size_t header_size(const struct dataset *d)
-{
-	return d->options.shards == SHARDS_LLMC ? 1024 : d->options.shards == SHARDS_NPY ? 128 : 0;
-}
-
-static void make_header(const struct dataset *d, uint64_t tokens, uint8_t header[HEADER_MOST])
-{
-	memset(header, 0, HEADER_MOST);
-	if (d->options.shards == SHARDS_LLMC) {
-		store_u32(header, d->width == 2 ? 20240520 : 20240801);
-		store_u32(header + 4, d->width == 2 ? 1 : 7);
-		store_u32(header + 8, (uint32_t)tokens);
-	} else if (d->options.shards == SHARDS_NPY) {
-		char *text = (char *)header + 10;
-		memcpy(header, "\x93NUMPY\x01", 8);
-		store_u16(header + 8, 118);
-		int n = snprintf(text, 118,
-		                 "{'descr': '<u%u', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-		                 d->width, tokens);
-		memset(text + n, ' ', (size_t)(117 - n));
-		text[117] = '\n';
-	}
-}
+#include "dataset/shardfile.h"
 
 /* Tokens of the training part (or the held-out one) once all is counted. */
 static int part_tokens(struct dataset *d, bool val, uint64_t *out)
@@ -83,49 +55,28 @@ int dataset_shards_now(struct dataset *d, uint64_t *n)
 	return 0;
 }
 
-static const char *stem(const struct dataset *d)
-{
-	return d->options.shards == SHARDS_NPY ? "edufineweb" : "fineweb";
-}
-
 int dataset_shard_name(struct dataset *d, uint64_t number, char *buf)
 {
 	bool val;
 	uint64_t first, n;
 	int r = locate(d, number, &val, &first, &n);
-	const char *ending = d->options.shards == SHARDS_NPY ? "npy" : "bin";
 	if (r != 0)
 		return r;
-	if (d->options.shards == SHARDS_NANOGPT)
-		strcpy(buf, val ? "val.bin" : "train.bin");
-	else
-		snprintf(buf, 64, "%s_%s_%06" PRIu64 ".%s", stem(d), val ? "val" : "train", val ? 0 : number,
-		         ending);
+	shardfile_name(d->options.shards, val, number, buf);
 	return 0;
 }
 
 int dataset_shard_number(struct dataset *d, const char *name, uint64_t *number)
 {
-	char canonical[64];
+	char canonical[SHARDFILE_NAME];
 	uint64_t n = 0, all;
 	bool val = strstr(name, "val") != NULL;
-	if (d->options.shards != SHARDS_NANOGPT && !val) {
-		const char *digits = strpbrk(name, "0123456789");
-		for (int i = 0; digits != NULL && *digits >= '0' && *digits <= '9' && i < 18; i++)
-			n = 10 * n + (uint64_t)(*digits++ - '0');
-		snprintf(canonical, sizeof canonical, "%s_train_%06" PRIu64 ".%s", stem(d), n,
-		         d->options.shards == SHARDS_NPY ? "npy" : "bin");
-		if (strcmp(name, canonical) != 0)
-			return -ENOENT;
-	} else if (d->options.shards == SHARDS_NANOGPT) {
-		if (strcmp(name, "train.bin") != 0 && strcmp(name, "val.bin") != 0)
-			return -ENOENT;
-	} else {
-		snprintf(canonical, sizeof canonical, "%s_val_000000.%s", stem(d),
-		         d->options.shards == SHARDS_NPY ? "npy" : "bin");
-		if (strcmp(name, canonical) != 0)
-			return -ENOENT;
-	}
+	const char *digits = val ? NULL : strpbrk(name, "0123456789");
+	for (int i = 0; digits != NULL && *digits >= '0' && *digits <= '9' && i < 18; i++)
+		n = 10 * n + (uint64_t)(*digits++ - '0');
+	shardfile_name(d->options.shards, val, n, canonical);
+	if (strcmp(name, canonical) != 0)
+		return -ENOENT;
 	if (val && d->options.val_tokens == 0)
 		return -ENOENT;
 	int r = dataset_shards_now(d, &all);
@@ -143,7 +94,7 @@ int shards_size_now(struct dataset *d, uint64_t number, uint64_t *size)
 	uint64_t first, n;
 	int r = locate(d, number, &val, &first, &n);
 	if (r == 0)
-		*size = header_size(d) + n * d->width;
+		*size = shardfile_header_size(d->options.shards) + n * d->width;
 	return r;
 }
 
@@ -234,16 +185,16 @@ static int read_tokens(struct dataset *d, bool val, uint64_t at, uint64_t n, uin
 int shards_read(struct dataset *d, uint64_t number, uint64_t off, void *buf, size_t n, bool wait,
                 struct error *err)
 {
-	uint8_t header[HEADER_MOST], *to = buf, *whole = NULL;
+	uint8_t header[SHARDFILE_HEADER], *to = buf, *whole = NULL;
 	bool val;
 	uint64_t first, tokens;
-	size_t head = header_size(d);
+	size_t head = shardfile_header_size(d->options.shards);
 	int r = locate(d, number, &val, &first, &tokens);
 	if (r != 0)
 		return r;
 	if (off < head) {
 		size_t part = n < head - off ? n : (size_t)(head - off);
-		make_header(d, tokens, header);
+		shardfile_header(d->options.shards, d->width, tokens, header);
 		memcpy(to, header + off, part);
 		to += part;
 		off += part;

@@ -1,0 +1,66 @@
+/* stream: the pieces of a source in canonical order, each once, made ahead; what `prepare` writes down.
+ *
+ * As many pieces are under way as `threads` and half of `memory` allow. One thread a stream; one stream a
+ * data set, which dataset_stream opened: nothing is counted beside it, and no piece goes into the cache but
+ * one that is too large for memory.
+ */
+#ifndef FW_DATASET_STREAM_H
+#define FW_DATASET_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "dataset/dataset.h"
+#include "fetch/starts.h"
+
+struct stream;
+
+/* Opens a data set to be streamed. *stop ends it early, and every wait with -EINTR. Errors as dataset_open's,
+ * but for those of batches. */
+int dataset_stream(const struct options *options, const atomic_bool *stop, struct dataset **out,
+                   struct error *err);
+
+struct stream_piece {
+	uint32_t file, piece;
+	uint64_t layout;  /* tokens that the piece has in the layout, those of a token file each once;
+	                     STREAM_UNCOUNTED: it cannot be counted */
+	uint64_t counted; /* tokens that count for val_tokens */
+	uint64_t tokens;  /* that it gives to the stream; 0 if it is left out */
+	bool shares;      /* one token more can be read, the first of the next piece: of token files */
+	bool closed;      /* it is among `tokens`, for the next piece is left out */
+	bool altered;     /* cut or filled, so that it has what the column says */
+	bool left_out;    /* on_error=skip: damaged, for this cause */
+	struct error cause;
+	uint64_t text_bytes;         /* of the documents; of token files the bytes of the ids */
+	const struct starts *starts; /* of text: documents by their token; NULL: the source has none. Until
+	                                the next piece. */
+};
+#define STREAM_UNCOUNTED UINT64_MAX
+
+/* d must outlive it. Begins with this piece. 0, -ENOMEM. */
+int stream_open(struct dataset *d, uint32_t file, uint32_t piece, struct stream **out, struct error *err);
+void stream_close(struct stream *s); /* NULL-safe */
+
+/* The next piece: 0; 1 behind the last; -EINTR (stopped); or for what it cannot be had, with file and piece
+ * in the text: under on_error=skip only what may be otherwise another time. Waits. */
+int stream_next(struct stream *s, struct stream_piece *out, struct error *err);
+/* Tokens [from, from + n) of the piece that stream_next gave last, from + n within its tokens, and the one
+ * more that it shares. Little-endian, of the data set's width. 0 or -errno as above. */
+int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct error *err);
+
+/* Name, pin (32 bytes) and number of pieces of a file that the stream has come to; of token files also their
+ * tokens. */
+struct stream_file {
+	const char *name; /* the data set's */
+	const char *kind; /* as kind_name says */
+	uint8_t pin[32];
+};
+int stream_file(struct dataset *d, uint32_t file, struct stream_file *out, struct error *err);
+uint32_t stream_files(struct dataset *d);
+
+/* How much of the source lies before a piece, 0 to 1: by bytes where all sizes are known, else by files. */
+double stream_share(struct dataset *d, uint32_t file, uint32_t piece);
+
+#endif
