@@ -88,19 +88,30 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 	return merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
-/* Encodes a word that was not found at the first look, and keeps its ids where they fit. Number of ids, or -ENOMEM. */
+/* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, or -ENOMEM. */
 static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash, void *ids,
 			     size_t done, unsigned width)
 {
-	const struct word *known = n <= WORD_BYTES ? words_find(&e->t->words, key, hash) : NULL;
+	const struct words *w = &e->t->words;
+	const struct word *known = n <= WORD_BYTES ? words_find(w, key, hash) : NULL;
 	if (known != NULL)
 		return word_put(known, ids, done, width);
+	if (n > WORD_BYTES)
+		hash = words_long_hash(p, n);
+	unsigned kept;
+	const uint8_t *at = n <= WORD_LONGEST ? words_find_long(w, p, n, hash, width, &kept) : NULL;
+	if (at != NULL) {
+		memcpy((uint8_t *)ids + done * width, at, (size_t)kept * width);
+		return kept;
+	}
 	const uint32_t *found = NULL;
 	int64_t count = encode_word(e, p, n, &found);
 	for (int64_t i = 0; i < count; i++)
 		put(ids, done + (size_t)i, found[i], width);
 	if (n <= WORD_BYTES && count > 0 && count <= word_most(width))
-		words_add(&e->t->words, key, hash, found, (unsigned)count, width);
+		words_add(w, key, hash, found, (unsigned)count, width);
+	else if (n <= WORD_LONGEST && count > 0)
+		words_add_long(w, p, n, hash, found, (unsigned)count, width);
 	return count;
 }
 

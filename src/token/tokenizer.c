@@ -16,7 +16,7 @@ extern const uint8_t vocab_gpt2[], vocab_cl100k[], vocab_o200k[];
 extern const uint64_t vocab_gpt2_size, vocab_cl100k_size, vocab_o200k_size;
 
 /* For the words of one tokenizer, in bytes. */
-#define WORDS (32u << 20)
+#define WORDS (48u << 20)
 
 /* No file of a tokenizer is longer. */
 #define FILE_MOST (256u << 20)

@@ -21,8 +21,8 @@ struct encoder;
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err);
 void tokenizer_close(struct tokenizer *t);
 
-/* Bounds the memory for words that were seen, which all encoders of t share (32 MiB at first): a power of two is used that is at most `bytes`; 0
- * turns it off. The ids are the same. Only while t has no encoder. 0 or -ENOMEM. */
+/* Bounds the memory for words that were seen, which all encoders of t share, to `bytes` (48 MiB at first); 0 turns
+ * it off. The ids are the same. Only while t has no encoder. 0 or -ENOMEM. */
 int tokenizer_cache(struct tokenizer *t, size_t bytes);
 
 /* What is known of a name without opening it whole, so that a mount of token files starts at once. */

@@ -7,33 +7,44 @@
 /* No key has this: its length would be 255. A word that is too long has another one. */
 #define BUSY (UINT64_C(255) << 56)
 
+/* The largest power of two that is at most n, at least 8. */
+static size_t power(size_t n)
+{
+	size_t p = 8;
+	while (p <= n / 2)
+		p *= 2;
+	return p;
+}
+
 int words_make(struct words *w, size_t most)
 {
-	size_t entries = WORD_PLACES;
-	while (entries * 2 * sizeof *w->at <= most && entries < SIZE_MAX / 4 / sizeof *w->at)
-		entries *= 2;
-	size_t bytes = entries * sizeof *w->at;
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (most > SIZE_MAX / 2)
+		return -ENOMEM;
+	size_t entries = power(most / 3 * 2 / sizeof *w->at), slots = power(most / 128), room = most / 4 + 8;
+	size_t bytes = entries * sizeof *w->at + slots * sizeof *w->slot + 2 * sizeof(size_t) + room;
+	uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return -ENOMEM;
-	w->left = malloc(sizeof *w->left);
-	if (w->left == NULL) {
-		munmap(at, bytes);
-		return -ENOMEM;
-	}
 	/* A search is a random access: with huge pages it does not miss the TLB too. */
 	madvise(at, bytes, MADV_HUGEPAGE);
-	w->at = at;
-	w->mask = entries - 1;
-	atomic_init(w->left, bytes <= most ? entries / 4 * 3 : 0);
+	*w = (struct words){ .at = (struct word *)(void *)at, .mask = entries - 1, .slots = slots, .room = room, .mapped = bytes };
+	at += entries * sizeof *w->at;
+	w->slot = (_Atomic uint64_t *)(void *)at;
+	at += slots * sizeof *w->slot;
+	w->left = (_Atomic size_t *)(void *)at;
+	w->used = w->left + 1;
+	w->record = at + 2 * sizeof(size_t);
+	/* With this much empty, a search is short. A cache of no bytes has its few entries, and puts nothing into them. */
+	atomic_init(w->left, most >= 4096 ? entries / 4 * 3 : 0);
+	/* 0 is no record. */
+	atomic_init(w->used, most >= 4096 ? 8 : room);
 	return 0;
 }
 
 void words_free(struct words *w)
 {
 	if (w->at != NULL)
-		munmap(w->at, (w->mask + 1) * sizeof *w->at);
-	free(w->left);
+		munmap(w->at, w->mapped);
 	*w = (struct words){ 0 };
 }
 
@@ -80,5 +91,50 @@ void words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		atomic_store_explicit(&e->ids[1], two[1], memory_order_relaxed);
 		atomic_store_explicit(&e->hi, key.hi, memory_order_release);
 		return;
+	}
+}
+
+#define HEAD 4
+
+const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, unsigned width, unsigned *count)
+{
+	for (size_t i = 0; i < WORD_PLACES; i++) {
+		uint64_t slot = atomic_load_explicit(&w->slot[(hash + i) & (w->slots - 1)], memory_order_acquire);
+		if (slot == 0)
+			return NULL;
+		if (slot >> 32 != hash >> 32)
+			continue;
+		const uint8_t *record = w->record + 8 * (slot & UINT32_MAX);
+		uint16_t head[2];
+		memcpy(head, record, HEAD);
+		if (head[0] == n && memcmp(record + HEAD + (size_t)head[1] * width, p, n) == 0) {
+			*count = head[1];
+			return record + HEAD;
+		}
+	}
+	return NULL;
+}
+
+void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, unsigned count, unsigned width)
+{
+	size_t size = (HEAD + (size_t)count * width + n + 7) & ~(size_t)7;
+	/* Once it is full nothing is tried any more, so that the counter stays where it is. */
+	size_t at = atomic_load_explicit(w->used, memory_order_relaxed);
+	do {
+		if (n > WORD_LONGEST || size > w->room || at > w->room - size || at / 8 > UINT32_MAX)
+			return;
+	} while (!atomic_compare_exchange_weak_explicit(w->used, &at, at + size, memory_order_relaxed, memory_order_relaxed));
+	uint8_t *record = w->record + at, *o = record + HEAD;
+	memcpy(record, (uint16_t[]){ (uint16_t)n, (uint16_t)count }, HEAD);
+	for (unsigned i = 0; i < count; i++, o += width) {
+		uint16_t narrow = (uint16_t)ids[i];
+		memcpy(o, width == 2 ? (const void *)&narrow : &ids[i], width);
+	}
+	memcpy(o, p, n);
+	for (size_t i = 0; i < WORD_PLACES; i++) {
+		uint64_t empty = 0;
+		if (atomic_compare_exchange_strong_explicit(&w->slot[(hash + i) & (w->slots - 1)], &empty,
+							    hash >> 32 << 32 | at / 8, memory_order_release, memory_order_relaxed))
+			return;
 	}
 }

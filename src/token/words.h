@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Longer words are not kept, nor words of more ids than word_most. */
+/* Words that are longer or have more ids than word_most do not fit into an entry. */
 #define WORD_BYTES 15
 
 /* The bytes of a word behind which are zeros, the last byte is their number: never all zero. */
@@ -33,9 +33,20 @@ struct words {
 	struct word *at;
 	size_t mask; /* entries - 1 */
 	_Atomic size_t *left; /* how many may be added */
+	/* What does not fit into an entry: a slot has 32 bits of the hash and, in 8 bytes, where the record is; 0 is empty. A record is two bytes
+	 * of length, two of how many ids, the ids and the word. */
+	_Atomic uint64_t *slot;
+	size_t slots; /* a power of two */
+	uint8_t *record;
+	size_t room;  /* bytes of records */
+	_Atomic size_t *used;
+	size_t mapped; /* bytes of all this, which is one piece of memory */
 };
 
-/* Room for words of 32 bytes in at most `bytes` of memory; too few for any are as good as none. 0 or -ENOMEM. */
+/* Words of more bytes are encoded anew each time. */
+#define WORD_LONGEST 256
+
+/* Room for words in at most `bytes` of memory, two thirds of it for short ones; too few for any are as good as none. 0 or -ENOMEM. */
 int words_make(struct words *w, size_t bytes);
 void words_free(struct words *w);
 
@@ -117,5 +128,28 @@ static inline unsigned word_put(const struct word *e, void *ids, size_t done, un
 
 /* Keeps 1 ... word_most(width) ids of a word, where there is room. */
 void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
+
+/* The hash of a word of more than 15 bytes. */
+static inline uint64_t words_long_hash(const uint8_t *p, size_t n)
+{
+	uint64_t h = n;
+	for (size_t i = 0;; i += 16) {
+		/* The last 16 bytes overlap those before. */
+		if (i + 16 > n)
+			i = n - 16;
+		uint64_t two[2];
+		memcpy(two, p + i, sizeof two);
+		__uint128_t m = (__uint128_t)(two[0] ^ h ^ UINT64_C(0x9E3779B97F4A7C15)) * (two[1] ^ UINT64_C(0xD6E8FEB86659FD93));
+		h = (uint64_t)m ^ (uint64_t)(m >> 64);
+		if (i + 16 == n)
+			return h;
+	}
+}
+
+/* The ids, `width` bytes each, of a word with this hash, and their number; NULL: it is not there. */
+const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, unsigned width, unsigned *count);
+
+/* Keeps the ids of a word of at most WORD_LONGEST bytes, where there is room. */
+void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, unsigned count, unsigned width);
 
 #endif
