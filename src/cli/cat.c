@@ -62,6 +62,16 @@ static int out_of_range(struct cat *c, uint64_t batch, struct error *err)
 	if (!c->object.val)
 		snprintf(view, sizeof view, "epoch %" PRIu32, c->object.epoch);
 	dataset_batches_now(c->d, c->object.val, c->object.epoch, &known, &final, &stopped);
+	if (known == 0) {
+		const struct options *o = c->facts.options;
+		struct dataset_counts counts;
+		dataset_counts(c->d, c->object.val, &counts);
+		return fail(err, ENOENT,
+		            "no batch: %s has %" PRIu64 " sequences of seq_len=%" PRIu32
+		            "; world_size=%" PRIu32 " times batch_size=%" PRIu32
+		            " is needed from start=%" PRIu64 " on",
+		            view, counts.sequences, o->seq_len, o->world_size, o->batch_size, o->start);
+	}
 	return fail(err, ENOENT, "there is no batch %" PRIu64 ": %s has %" PRIu64 " batches a rank", batch,
 	            view, known);
 }

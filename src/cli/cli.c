@@ -23,6 +23,8 @@ static const struct entry {
 	const char *about;
 } entries[] = {
 	{ "cat", cat_run, "write batches of a source, tell where rows are from, find documents" },
+	{ "info", info_run, "tell what a source, a mount or a token file is" },
+	{ "plan", plan_run, "batch size, memory and time of a training run" },
 	{ "encode", encode_run, "turn text into the ids of tokens" },
 	{ "decode", decode_run, "turn ids of tokens into text" },
 	{ "-h", help, NULL },

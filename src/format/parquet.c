@@ -113,6 +113,21 @@ int parquet_column(const struct parquet *p, const char *path)
 	return leaf < 0 ? -ENOENT : leaf;
 }
 
+uint32_t parquet_columns(const struct parquet *p)
+{
+	return p->schema.leaves;
+}
+
+void parquet_column_path(const struct parquet *p, uint32_t column, char *buf, size_t n)
+{
+	parquet_schema_path(&p->schema, parquet_schema_leaf(&p->schema, column)->node, buf, n);
+}
+
+const char *parquet_column_type(const struct parquet *p, uint32_t column)
+{
+	return parquet_type_name(parquet_schema_leaf(&p->schema, column)->type);
+}
+
 static int type_is(const struct parquet *p, int column, bool text, struct error *err)
 {
 	if (column < 0 || (uint32_t)column >= p->schema.leaves)

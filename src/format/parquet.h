@@ -42,6 +42,11 @@ int parquet_count_row_groups(struct source *s, const struct parquet_limits *limi
 /* Index of the leaf column with this dotted path ("text"), -ENOENT when there is none. A column inside a
  * list or map (max repetition level > 0) is not found. */
 int parquet_column(const struct parquet *p, const char *path);
+/* Number of leaf columns, those inside lists and maps too; the dotted path of one (cut at n - 1 bytes, n >= 1) and
+ * the name of its physical type ("BYTE_ARRAY"). column < parquet_columns. */
+uint32_t parquet_columns(const struct parquet *p);
+void parquet_column_path(const struct parquet *p, uint32_t column, char *buf, size_t n);
+const char *parquet_column_type(const struct parquet *p, uint32_t column);
 /* 0 if the column holds texts (BYTE_ARRAY), -ENOTSUP with a text that names the type else. */
 int parquet_is_text(const struct parquet *p, int column, struct error *err);
 

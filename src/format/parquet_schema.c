@@ -176,3 +176,20 @@ int parquet_schema_find(const struct parquet_schema *s, const char *path)
 	}
 	return -1;
 }
+
+void parquet_schema_path(const struct parquet_schema *s, uint32_t node, char *buf, size_t n)
+{
+	uint32_t up[PARQUET_SCHEMA_DEPTH];
+	unsigned depth = 0;
+	size_t used = 0;
+	for (; node != 0 && depth < PARQUET_SCHEMA_DEPTH; node = node_at(s, node)->parent)
+		up[depth++] = node;
+	while (depth > 0) {
+		struct span name = parquet_schema_name(s, up[--depth]);
+		for (size_t i = 0; i < name.n && used + 1 < n; i++)
+			buf[used++] = (char)name.at[i];
+		if (depth > 0 && used + 1 < n)
+			buf[used++] = '.';
+	}
+	buf[used] = '\0';
+}

@@ -54,6 +54,9 @@ struct span parquet_schema_name(const struct parquet_schema *s, uint32_t node);
  * there is none. */
 int parquet_schema_find(const struct parquet_schema *s, const char *path);
 
+/* The names from below the root down to an element, joined by dots; cut at n - 1 bytes, n >= 1. */
+void parquet_schema_path(const struct parquet_schema *s, uint32_t node, char *buf, size_t n);
+
 /* "BYTE_ARRAY", or "an unknown type". */
 const char *parquet_type_name(int32_t type);
 

@@ -1,0 +1,213 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/info.h"
+#include "cli/output.h"
+
+static char *path_of(const char *folder, const char *name)
+{
+	char *path = malloc(strlen(folder) + strlen(name) + 2);
+	if (path != NULL)
+		sprintf(path, "%s/%s", folder, name);
+	return path;
+}
+
+static json_t *load(const char *folder, const char *name, struct error *err)
+{
+	char *path = path_of(folder, name);
+	json_error_t why = { 0 };
+	json_t *j = NULL;
+	errno = 0;
+	if (path != NULL && (j = json_load_file(path, 0, &why)) == NULL)
+		fail(err, errno != 0 ? errno : EBADMSG, "%s: %s", path,
+		     errno != 0 ? strerror(errno) : why.text);
+	else if (path == NULL)
+		fail(err, ENOMEM, "out of memory");
+	free(path);
+	return j;
+}
+
+bool info_is_mount(const char *folder)
+{
+	static const char *const files[] = { "README.txt", "dataset.json", "stats.json" };
+	bool all = true;
+	struct stat st;
+	for (size_t i = 0; i < 3 && all; i++) {
+		char *path = path_of(folder, files[i]);
+		all = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+		free(path);
+	}
+	return all;
+}
+
+static uint64_t number(const json_t *j, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(j, key));
+}
+
+static const char *text(const json_t *j, const char *key)
+{
+	const char *t = json_string_value(json_object_get(j, key));
+	return t == NULL ? "none" : t;
+}
+
+static void add_dataset(struct sheet *s, const json_t *d)
+{
+	char n[SHEET_NUMBER], m[SHEET_NUMBER];
+	size_t i;
+	json_t *source;
+	json_array_foreach(json_object_get(d, "source"), i, source)
+	        sheet_line(s, i == 0 ? "source" : "", "%s", json_string_value(source));
+	if (json_is_true(json_object_get(d, "sample")))
+		sheet_line(s, "", "this is the bundled sample");
+	sheet_line(s, "batches",
+	           "%s%s a rank: world_size=%" PRIu64 ", batch_size=%" PRIu64 ", seq_len=%" PRIu64 ", %s",
+	           sheet_count_text(number(d, "batches_known"), n),
+	           json_is_null(json_object_get(d, "batches")) ? " so far" : "", number(d, "world_size"),
+	           number(d, "batch_size"), number(d, "seq_len"), text(d, "dtype"));
+	sheet_line(s, "tokens", "%s, %s sequences (%s)", sheet_count_text(number(d, "tokens"), n),
+	           sheet_count_text(number(d, "sequences"), m), text(d, "tokenizer"));
+	sheet_line(s, "order", "shuffle=%s, stride=%s, seed=%" PRIu64 ", epoch=%" PRIu64 ", start=%" PRIu64,
+	           text(d, "shuffle"), text(d, "stride"), number(d, "seed"), number(d, "epoch"),
+	           number(d, "start"));
+	sheet_line(s, "fingerprint", "%s", text(d, "fingerprint"));
+}
+
+static void add_stats(struct sheet *s, const json_t *t)
+{
+	char a[SHEET_NUMBER], b[SHEET_NUMBER];
+	uint64_t hits = number(t, "cache_hits"), all = hits + number(t, "cache_misses");
+	sheet_line(s, "up", "%" PRIu64 " s", number(t, "uptime_seconds"));
+	sheet_line(s, "read", "%s in %s reads", sheet_bytes_text((double)number(t, "bytes_read"), a),
+	           sheet_count_text(number(t, "reads"), b));
+	sheet_line(s, "fetched", "%s in %s requests, %" PRIu64 " tried again",
+	           sheet_bytes_text((double)number(t, "bytes_fetched"), a),
+	           sheet_count_text(number(t, "requests"), b), number(t, "retries"));
+	sheet_line(s, "pieces", "%s tokenized, %" PRIu64 " cut, %" PRIu64 " filled",
+	           sheet_count_text(number(t, "pieces_tokenized"), a), number(t, "pieces_cut"),
+	           number(t, "pieces_filled"));
+	if (all > 0)
+		sheet_line(s, "cache", "%.0f %% of %s look-ups were hits", 100 * (double)hits / (double)all,
+		           sheet_count_text(all, a));
+	sheet_line(s, "memory", "%s, %" PRIu64 " pieces queued",
+	           sheet_bytes_text((double)number(t, "memory_bytes"), a), number(t, "queue_length"));
+	sheet_line(s, "errors", "%" PRIu64, number(t, "errors"));
+}
+
+int info_mount(const char *path, struct sheet *s, struct error *err)
+{
+	json_t *dataset = load(path, "dataset.json", err);
+	json_t *stats = dataset == NULL ? NULL : load(path, "stats.json", err);
+	int r = stats == NULL ? -err->code : 0;
+	if (r == 0) {
+		sheet_text(s, "mount", "mount", path);
+		add_dataset(s, dataset);
+		add_stats(s, stats);
+		sheet_json(s, "dataset", json_incref(dataset));
+		sheet_json(s, "stats", json_incref(stats));
+	}
+	json_decref(dataset);
+	json_decref(stats);
+	return r;
+}
+
+/* ---- --watch ---- */
+
+/* A column: of a counter how much it grew in a second, else what it is. */
+static const struct column {
+	const char *title, *key;
+	enum { RATE, RATE_BYTES, VALUE, VALUE_BYTES } kind;
+	bool wide; /* only where a line has 140 columns */
+} columns[] = {
+	{ "reads/s", "reads", RATE, false },
+	{ "read B/s", "bytes_read", RATE_BYTES, false },
+	{ "hits/s", "cache_hits", RATE, true },
+	{ "misses/s", "cache_misses", RATE, true },
+	{ "net B/s", "bytes_fetched", RATE_BYTES, false },
+	{ "requests/s", "requests", RATE, true },
+	{ "retries", "retries", VALUE, true },
+	{ "pieces", "pieces_tokenized", VALUE, false },
+	{ "cut", "pieces_cut", VALUE, true },
+	{ "filled", "pieces_filled", VALUE, true },
+	{ "blocks", "blocks_counted", VALUE, false },
+	{ "queue", "queue_length", VALUE, false },
+	{ "memory", "memory_bytes", VALUE_BYTES, false },
+	{ "errors", "errors", VALUE, false },
+};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+static bool terminal_is_wide(void)
+{
+	struct winsize size;
+	const char *columns_text = getenv("COLUMNS");
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col >= 160;
+	return columns_text != NULL && atoi(columns_text) >= 160;
+}
+
+static int watch_line(const json_t *before, const json_t *now, double seconds, bool wide, bool title,
+                      struct error *err)
+{
+	struct buffer line = { 0 };
+	char number_text[SHEET_NUMBER], clock[16];
+	time_t t = time(NULL);
+	struct tm local;
+	int r = 0;
+	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&t, &local));
+	for (int row = title ? 0 : 1; row < 2 && r == 0; row++) {
+		r = buffer_printf(&line, "%s", row == 0 ? "time    " : clock);
+		for (size_t i = 0; i < COLUMNS && r == 0; i++) {
+			const struct column *c = &columns[i];
+			double v = (double)number(now, c->key);
+			if (c->kind <= RATE_BYTES)
+				v = (v - (double)number(before, c->key)) / seconds;
+			if (c->kind == RATE_BYTES || c->kind == VALUE_BYTES)
+				sheet_bytes_text(v, number_text);
+			else
+				snprintf(number_text, sizeof number_text, "%.0f", v);
+			if (wide || !c->wide)
+				r = buffer_printf(&line, wide ? "%11s" : "%9s",
+				                  row == 0 ? c->title : number_text);
+		}
+		if (r == 0)
+			r = buffer_printf(&line, "\n");
+	}
+	if (r == 0)
+		r = output_buffer(&line, err);
+	buffer_free(&line);
+	return r;
+}
+
+static double now_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int info_watch(const char *path, struct error *err)
+{
+	double then = now_seconds();
+	json_t *before = load(path, "stats.json", err);
+	int r = before == NULL ? -err->code : 0;
+	for (unsigned lines = 0; r == 0; lines++) {
+		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+		double now = now_seconds();
+		json_t *stats = load(path, "stats.json", err);
+		r = stats == NULL
+		            ? -err->code
+		            : watch_line(before, stats, now - then, terminal_is_wide(), lines % 20 == 0, err);
+		json_decref(before);
+		before = stats;
+		then = now;
+	}
+	json_decref(before);
+	return r;
+}
