@@ -58,7 +58,9 @@ echo "\$ hexdump -C $mnt/rank_0/batch_0000.bin | head -n 4"
 hexdump -C "$mnt/rank_0/batch_0000.bin" | head -n 4
 
 say "6. The same, decoded"
-python3 examples/decode.py "$mnt/rank_0/batch_0000.bin" 48
+echo "\$ head -c 96 $mnt/rank_0/batch_0000.bin | fineweb decode --format u16"
+head -c 96 "$mnt/rank_0/batch_0000.bin" | fineweb decode --format u16
+echo
 
 say "7. Another rank has another batch"
 (cd "$mnt" && sha256sum rank_0/batch_0000.bin rank_1/batch_0000.bin)
