@@ -183,6 +183,7 @@ void call_run(struct calls *cs, struct call *c)
 	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode,
 	          c->name == NULL ? "" : ", name ", c->name == NULL ? "" : c->name);
 	c->asked = true;
+	c->request.only_size = wait.only_size;
 	dataset_cover(&c->request, cs->d, &wait.object);
 }
 

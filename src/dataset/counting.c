@@ -20,6 +20,10 @@
 #define NEEDS 40                     /* what is counted side by side, at most */
 #define RETRY_S 10 /* between attempts of the background at what failed for a passing reason */
 
+/* For whom something is counted: nobody yet; who waits for a size or a listing; who will read the pieces too.
+ */
+enum asker { BACKGROUND, WAITING, READER };
+
 enum { DONE = 1 }; /* beside 0 (something was counted), -EAGAIN (being fetched) and other -errno */
 
 /* What will be the same at the next attempt, within this mount. */
@@ -196,14 +200,15 @@ static int count_exactly(struct dataset *d, const struct order_need *need, enum 
 }
 
 /* 0: it is counted (or known to be bad) now; -EAGAIN: it is being counted; other -errno: not now. */
-static int count_need(struct dataset *d, const struct order_need *need, bool reader, struct error *err)
+static int count_need(struct dataset *d, const struct order_need *need, enum asker asker, struct error *err)
 {
 	if (!is_cheap(d, need))
-		return count_exactly(d, need, reader ? PRIORITY_READER : PRIORITY_COUNT, err);
+		return count_exactly(d, need, asker == BACKGROUND ? PRIORITY_COUNT : PRIORITY_READER, err);
 	if (d->sidecount == NULL || !manifest_remote(d->manifest, need->file))
 		return count_cheap(d, need, err);
-	/* Who waits for a batch will read the piece as well: one request for both. */
-	if (reader && need->piece != ORDER_PIECES && manifest_pieces(d->manifest, need->file) != -EAGAIN) {
+	/* Who will read the piece as well: one request for both. */
+	if (asker == READER && need->piece != ORDER_PIECES &&
+	    manifest_pieces(d->manifest, need->file) != -EAGAIN) {
 		int r = pieces_want(d->pieces, need->file, need->piece, PRIORITY_READER);
 		if (r == -EAGAIN)
 			return manifest_tokens(d->manifest, need->file, need->piece) == -EAGAIN ? -EAGAIN : 0;
@@ -213,13 +218,13 @@ static int count_need(struct dataset *d, const struct order_need *need, bool rea
 
 /* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. For
  * a reader who waits only files are looked into ahead: pieces behind his block are none of his. */
-static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, bool reader)
+static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, enum asker asker)
 {
 	uint32_t making = 0;
 	for (uint32_t i = 1; i < n; i++) {
 		bool cheap = is_cheap(d, &needs[i]);
 		if (cheap && d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file)) {
-			if (!reader || needs[i].piece == ORDER_PIECES)
+			if (asker != READER || needs[i].piece == ORDER_PIECES)
 				sidecount_want(d->sidecount, &needs[i], NULL);
 		} else if (!cheap && making++ < 2 * d->options.threads) {
 			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_COUNT);
@@ -270,7 +275,7 @@ static int find_cut(struct dataset *d, struct error *err)
 		int64_t pieces = manifest_pieces(d->manifest, d->cut_file);
 		if (pieces == -EAGAIN) {
 			need.piece = ORDER_PIECES;
-			return count_need(d, &need, true, err);
+			return count_need(d, &need, WAITING, err);
 		}
 		if (d->cut_piece >= pieces) {
 			d->cut_file++;
@@ -287,7 +292,7 @@ static int find_cut(struct dataset *d, struct error *err)
 		}
 		int64_t n = manifest_tokens(d->manifest, d->cut_file, d->cut_piece);
 		if (n == -EAGAIN)
-			return count_need(d, &need, true, err);
+			return count_need(d, &need, WAITING, err);
 		d->cut_tokens += n < 0 ? 0 : (uint64_t)n;
 		d->cut_piece++;
 	}
@@ -314,7 +319,7 @@ static int find_cut(struct dataset *d, struct error *err)
 
 /* Counts one step towards `batches` of a view. 0: go on; DONE: covered, or there are no more; -EAGAIN; other
  * -errno: `stopped` says that it will stay so. */
-static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batches, bool reader,
+static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batches, enum asker asker,
                       bool *stopped, struct error *err)
 {
 	struct view *view;
@@ -329,13 +334,13 @@ static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batc
 	if (r == -EAGAIN) {
 		struct order_need more[NEEDS];
 		uint32_t n = 0;
-		r = count_need(d, &need, reader, err);
+		r = count_need(d, &need, asker, err);
 		if (r == -EAGAIN) {
 			pthread_mutex_lock(&view->lock);
 			n = epoch_needs(view->order, more, NEEDS);
 			pthread_mutex_unlock(&view->lock);
 		}
-		count_more(d, more, n, reader);
+		count_more(d, more, n, asker);
 	} else if (r == 0 || r == 1) {
 		r = DONE;
 	} else {
@@ -359,21 +364,21 @@ uint64_t counting_target(const struct dataset_request *r)
 }
 
 /* Files of shards/ need every count: one step through all files, in canonical order. */
-static int count_all_step(struct dataset *d, uint32_t *at, bool reader, struct error *err)
+static int count_all_step(struct dataset *d, uint32_t *at, enum asker asker, struct error *err)
 {
 	uint32_t files = manifest_files(d->manifest);
 	for (; *at < files; ++*at) {
 		int64_t pieces = manifest_pieces(d->manifest, *at);
 		struct order_need need = { *at, ORDER_PIECES };
 		if (pieces == -EAGAIN)
-			return count_need(d, &need, reader, err);
+			return count_need(d, &need, asker, err);
 		if (manifest_is_tokens(manifest_file(d->manifest, *at)->kind) ||
 		    manifest_file_tokens(d->manifest, *at) >= 0)
 			continue;
 		for (uint32_t p = 0; p < pieces; p++)
 			if (manifest_tokens(d->manifest, *at, p) == -EAGAIN) {
 				need.piece = p;
-				return count_need(d, &need, reader, err);
+				return count_need(d, &need, asker, err);
 			}
 	}
 	pthread_mutex_lock(&d->lock);
@@ -488,14 +493,15 @@ static int background_step(struct counter *c, struct error *err)
 			note(d, err);
 		break;
 	case STAGE_FIRST:
-		r = cover_step(d, false, d->options.epoch, 1, true, &stopped, err);
+		r = cover_step(d, false, d->options.epoch, 1, READER, &stopped, err);
 		break;
 	case STAGE_EPOCH:
 	case STAGE_VAL:
-		r = cover_step(d, c->stage == STAGE_VAL, d->options.epoch, UINT64_MAX, false, &stopped, err);
+		r = cover_step(d, c->stage == STAGE_VAL, d->options.epoch, UINT64_MAX, BACKGROUND, &stopped,
+		               err);
 		break;
 	case STAGE_ALL:
-		r = count_all_step(d, &c->at, false, err);
+		r = count_all_step(d, &c->at, BACKGROUND, err);
 		break;
 	default:
 		r = pin_step(d, &c->at, &c->fingerprint, err);
@@ -556,6 +562,12 @@ static bool take(struct dataset *d, struct dataset_request *r, const struct data
 	return found;
 }
 
+/* Whoever asks for a batch will read it; for a file of many pieces its size says nothing about which. */
+static enum asker who_asks(const struct dataset_request *r)
+{
+	return r->object.kind == OBJECT_BATCH && !r->only_size ? READER : WAITING;
+}
+
 /* One step for each request that waits. Returns true when some of them can go on at once. */
 static bool requests_step(struct counter *c, struct error *err)
 {
@@ -565,19 +577,21 @@ static bool requests_step(struct counter *c, struct error *err)
 		struct dataset_request *r;
 		struct dataset_object o;
 		uint64_t batches;
+		enum asker asker;
 	} asks[64];
 	size_t n = 0;
 	if (dataset_clock() < c->asked_not_before_ns)
 		return false;
 	pthread_mutex_lock(&d->lock);
 	for (struct dataset_request *r = d->covers.first; r != NULL && n < 64; r = r->next)
-		asks[n++] = (struct ask){ r, r->object, counting_target(r) };
+		asks[n++] = (struct ask){ r, r->object, counting_target(r), who_asks(r) };
 	pthread_mutex_unlock(&d->lock);
 	for (size_t i = 0; i < n; i++) {
 		bool stopped = false;
-		int r = asks[i].o.kind == OBJECT_SHARD ? count_all_step(d, &(uint32_t){ 0 }, true, err)
-		                                       : cover_step(d, asks[i].o.val, asks[i].o.epoch,
-		                                                    asks[i].batches, true, &stopped, err);
+		int r = asks[i].o.kind == OBJECT_SHARD
+		                ? count_all_step(d, &(uint32_t){ 0 }, asks[i].asker, err)
+		                : cover_step(d, asks[i].o.val, asks[i].o.epoch, asks[i].batches,
+		                             asks[i].asker, &stopped, err);
 		if (r == 0)
 			more = true;
 		if (r < 0 && r != -EAGAIN && !stopped && err->again) {

@@ -90,6 +90,7 @@ int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t
 struct dataset_request {
 	void (*done)(struct dataset_request *r, int result); /* 0 or -errno */
 	void *arg;
+	bool only_size;      /* of dataset_cover: as for a listing, nothing of the object will be read */
 	struct error *cause; /* gets the text of a failure before done is called; NULL: nobody asks */
 	/* private to the dataset */
 	struct dataset *dataset;

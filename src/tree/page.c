@@ -124,7 +124,7 @@ static int list_batches(const struct page_scope *s, struct inode folder, uint64_
 	if (stopped != 0)
 		return stopped < 0 ? stopped : -stopped;
 	o.number = k;
-	*wait = (struct tree_wait){ .object = o };
+	*wait = (struct tree_wait){ .only_size = true, .object = o };
 	return -EAGAIN;
 }
 

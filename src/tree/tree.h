@@ -19,7 +19,8 @@
 struct tree;
 
 struct tree_wait {
-	bool facts; /* tree_wait_facts, else dataset_cover of the object */
+	bool facts;     /* tree_wait_facts, else dataset_cover of the object */
+	bool only_size; /* as in struct dataset_request */
 	struct dataset_object object;
 };
 
