@@ -80,7 +80,7 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 			return -ENOMEM;
 	}
 	*out = e->ids;
-	if (e->t->whole) {
+	if (e->t->whole && !(e->t->seeded && n <= WORD_BYTES)) {
 		e->ids[0] = vocab_find(&e->t->vocab, p, n);
 		if (e->ids[0] != VOCAB_NONE)
 			return 1;

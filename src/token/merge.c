@@ -8,31 +8,39 @@
 /* Up to here looking at every pair for the lowest one is faster than a heap. */
 #define SHORT 64
 
-static int64_t merge_short(const struct pairs *pairs, size_t n, uint32_t *ids)
+static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, const uint8_t *p, uint32_t n, uint32_t *ids)
 {
+	/* By the place of a part's first byte; rank is that of the part with the next one. Parts that are gone have none. */
 	uint32_t rank[SHORT];
-	size_t last = n - 1;
-	for (size_t i = 0; i < last; i++)
-		rank[i] = pairs_find(pairs, ids[i], ids[i + 1]);
-	while (last > 0) {
-		size_t low = 0;
-		for (size_t i = 1; i < last; i++)
-			if (rank[i] < rank[low])
-				low = i;
-		if (rank[low] == PAIRS_NONE)
-			break;
-		ids[low] = pairs_made(pairs, rank[low]);
-		for (size_t i = low + 1; i < last; i++) {
-			ids[i] = ids[i + 1];
-			rank[i - 1] = rank[i];
-		}
-		last--;
-		if (low < last)
-			rank[low] = pairs_find(pairs, ids[low], ids[low + 1]);
-		if (low > 0)
-			rank[low - 1] = pairs_find(pairs, ids[low - 1], ids[low]);
+	uint8_t next[SHORT + 1], prev[SHORT + 1];
+	for (uint32_t i = 0; i < n; i++) {
+		ids[i] = v->byte[p[i]];
+		next[i] = (uint8_t)(i + 1);
+		prev[i + 1] = (uint8_t)i;
+		rank[i] = i + 1 < n ? pairs->bytes[p[i] << 8 | p[i + 1]] : PAIRS_NONE;
 	}
-	return (int64_t)last + 1;
+	for (;;) {
+		uint64_t low = UINT64_MAX;
+		for (uint32_t i = 0; i + 1 < n; i++) {
+			uint64_t here = (uint64_t)rank[i] << 32 | i;
+			low = here < low ? here : low;
+		}
+		uint32_t best = (uint32_t)(low >> 32), i = (uint32_t)low;
+		if (best == PAIRS_NONE)
+			break;
+		uint32_t gone = next[i], after = next[gone];
+		ids[i] = pairs_made(pairs, best);
+		rank[gone] = PAIRS_NONE;
+		next[i] = (uint8_t)after;
+		prev[after] = (uint8_t)i;
+		rank[i] = after < n ? pairs_find(pairs, ids[i], ids[after]) : PAIRS_NONE;
+		if (i > 0)
+			rank[prev[i]] = pairs_find(pairs, ids[prev[i]], ids[i]);
+	}
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < n; i = next[i])
+		ids[count++] = ids[i];
+	return count;
 }
 
 /* A heap of rank << 32 | start, the lowest first; entries that no longer hold are left in it and told by rank[]. */
@@ -132,9 +140,11 @@ static int64_t merge_long(struct merge *m, const struct pairs *pairs, size_t n, 
 int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
 		   uint32_t *ids)
 {
+	if (n <= SHORT)
+		return merge_short(v, pairs, p, (uint32_t)n, ids);
 	for (size_t i = 0; i < n; i++)
 		ids[i] = v->byte[p[i]];
-	return n <= SHORT ? merge_short(pairs, n, ids) : merge_long(m, pairs, n, ids);
+	return merge_long(m, pairs, n, ids);
 }
 
 void merge_free(struct merge *m)

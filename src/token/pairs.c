@@ -42,8 +42,27 @@ static size_t each_cut(const struct vocab *v, const uint32_t *parent, struct pai
 	return n;
 }
 
-int pairs_of_vocab(struct pairs *p, const struct vocab *v)
+/* The pairs that the cuts name. */
+static int pairs_of_cuts(struct pairs *p, const struct vocab *v, const uint8_t *cuts)
 {
+	if (pairs_make(p, v->n) < 0)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < v->n; id++) {
+		struct span token = vocab_bytes(v, id);
+		if (cuts[id] == 0 || cuts[id] >= token.n)
+			continue;
+		uint32_t left = vocab_find(v, token.at, cuts[id]);
+		uint32_t right = vocab_find(v, token.at + cuts[id], token.n - cuts[id]);
+		if (left != VOCAB_NONE && right != VOCAB_NONE)
+			pairs_add(p, left, right, id);
+	}
+	return 0;
+}
+
+int pairs_of_vocab(struct pairs *p, const struct vocab *v, const uint8_t *cuts)
+{
+	if (cuts != NULL)
+		return pairs_of_cuts(p, v, cuts);
 	uint32_t *parent = malloc((size_t)v->n * sizeof *parent);
 	if (parent == NULL)
 		return -ENOMEM;
@@ -60,8 +79,19 @@ int pairs_of_vocab(struct pairs *p, const struct vocab *v)
 	return r;
 }
 
+int pairs_of_bytes(struct pairs *p, const struct vocab *v)
+{
+	p->bytes = malloc(65536 * sizeof *p->bytes);
+	if (p->bytes == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < 65536; i++)
+		p->bytes[i] = pairs_find(p, v->byte[i >> 8], v->byte[i & 255]);
+	return 0;
+}
+
 void pairs_free(struct pairs *p)
 {
 	free(p->at);
 	free(p->made);
+	free(p->bytes);
 }

@@ -14,6 +14,7 @@
 /* The vocabularies in vocab.S. */
 extern const uint8_t vocab_gpt2[], vocab_cl100k[], vocab_o200k[];
 extern const uint64_t vocab_gpt2_size, vocab_cl100k_size, vocab_o200k_size;
+extern const uint8_t cuts_gpt2[], cuts_cl100k[], cuts_o200k[];
 
 /* For the words of one tokenizer, in bytes. */
 #define WORDS (48u << 20)
@@ -27,6 +28,7 @@ struct builtin {
 	split_fn *split;
 	const uint8_t *file;
 	const uint64_t *size;
+	const uint8_t *cuts;
 	uint32_t vocab;
 	uint32_t bos;
 	const char *sha256;
@@ -34,13 +36,13 @@ struct builtin {
 };
 
 static const struct builtin builtin[] = {
-	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, 50257, 50256,
+	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, cuts_gpt2, 50257, 50256,
 	  "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", { { "<|endoftext|>", 50256 } } },
-	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, 100277, 100257,
+	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, cuts_cl100k, 100277, 100257,
 	  "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 	  { { "<|endoftext|>", 100257 }, { "<|fim_prefix|>", 100258 }, { "<|fim_middle|>", 100259 },
 	    { "<|fim_suffix|>", 100260 }, { "<|endofprompt|>", 100276 } } },
-	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, 200019, 199999,
+	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, cuts_o200k, 200019, 199999,
 	  "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 	  { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
 };
@@ -159,7 +161,12 @@ static int load(struct tokenizer *t, const char *name, const char *pattern, bool
 	t->split = b->split;
 	t->special = b->special;
 	t->whole = true;
-	return brief ? 0 : vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
+	if (brief)
+		return 0;
+	int r = vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
+	if (r == 0 && pairs_of_vocab(&t->pairs, &t->vocab, b->cuts) < 0)
+		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
+	return r;
 }
 
 int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err)
@@ -171,16 +178,18 @@ int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info 
 	return r;
 }
 
-/* A token whose word is known to become it. */
+/* A token whose word is known to become it. Once all are there, a short word that is not is none. */
 static void seed(struct tokenizer *t)
 {
+	bool all = t->whole;
 	for (uint32_t id = 0; t->whole && id < t->vocab.n; id++) {
 		struct span token = vocab_bytes(&t->vocab, id);
 		if (token.n == 0 || token.n > WORD_BYTES || vocab_is_hidden(&t->vocab, id))
 			continue;
 		struct word_key key = word_key(token.at, token.n);
-		words_add(&t->words, key, word_hash(key), &id, 1, t->width);
+		all = words_add(&t->words, key, word_hash(key), &id, 1, t->width) && all;
 	}
+	t->seeded = all;
 }
 
 int tokenizer_cache(struct tokenizer *t, size_t bytes)
@@ -201,7 +210,8 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 	if (r < 0)
 		goto out;
 	t->width = tokenizer_width(t->info.vocab);
-	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab) < 0) || tokenizer_cache(t, WORDS) < 0) {
+	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab, NULL) < 0) || pairs_of_bytes(&t->pairs, &t->vocab) < 0 ||
+	    tokenizer_cache(t, WORDS) < 0) {
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
 		goto out;
 	}

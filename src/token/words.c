@@ -70,11 +70,11 @@ static void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_t two[2
 	memcpy(two, width == 2 ? (const void *)narrow : wide, 16);
 }
 
-void words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
+bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
 {
 	uint64_t two[2];
 	if (atomic_load_explicit(w->left, memory_order_relaxed) == 0)
-		return;
+		return false;
 	pack(ids, n, width, two);
 	for (size_t i = 0; i < WORD_PLACES; i++) {
 		struct word *e = &w->at[(hash ^ i) & w->mask];
@@ -82,7 +82,7 @@ void words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		if (!atomic_compare_exchange_strong_explicit(&e->hi, &hi, BUSY, memory_order_relaxed,
 							     memory_order_relaxed)) {
 			if (hi == key.hi && atomic_load_explicit(&e->lo, memory_order_relaxed) == key.lo)
-				return;
+				return true;
 			continue;
 		}
 		atomic_fetch_sub_explicit(w->left, 1, memory_order_relaxed);
@@ -90,8 +90,9 @@ void words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		atomic_store_explicit(&e->ids[0], two[0], memory_order_relaxed);
 		atomic_store_explicit(&e->ids[1], two[1], memory_order_relaxed);
 		atomic_store_explicit(&e->hi, key.hi, memory_order_release);
-		return;
+		return true;
 	}
+	return false;
 }
 
 #define HEAD 4

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 			abort();
 	}
 	if (r == 0)
-		pairs_of_vocab(&p, &v);
+		pairs_of_vocab(&p, &v, NULL);
 	pairs_free(&p);
 	vocab_free(&v);
 	return 0;

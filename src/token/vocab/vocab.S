@@ -21,5 +21,8 @@
 	vocabulary vocab_gpt2, "r50k_base.tiktoken"
 	vocabulary vocab_cl100k, "cl100k_base.tiktoken"
 	vocabulary vocab_o200k, "o200k_base.tiktoken"
+	vocabulary cuts_gpt2, "r50k_base.cuts"
+	vocabulary cuts_cl100k, "cl100k_base.cuts"
+	vocabulary cuts_o200k, "o200k_base.cuts"
 
 	.section .note.GNU-stack, "", %progbits
