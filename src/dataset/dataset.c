@@ -166,16 +166,9 @@ static int choose_counts(struct dataset *d, struct error *err)
 	bool parquet = first->kind == KIND_PARQUET;
 	if (parquet && o->counts != COUNTS_EXACT &&
 	    (o->counts == COUNTS_COLUMN || strcmp(o->tokenizer, "gpt2") == 0)) {
-		struct error cause;
-		int r = textfiles_get(d->textfiles, 0, &t, &cause);
-		if (r == 0) {
-			column = t->token_count >= 0;
-			textfiles_put(d->textfiles, t, false);
-		} else if (r != -EBADMSG && r != -ENOTSUP) {
-			if (err != NULL)
-				*err = cause;
+		int r = opening_first_counts(d, &column, err);
+		if (r != 0)
 			return r;
-		}
 	}
 	if (o->counts == COUNTS_COLUMN && !column && !d->token_files)
 		return fail(err, EINVAL, "%s: has no column token_count: use counts=exact", first->where);

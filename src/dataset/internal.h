@@ -98,6 +98,9 @@ int opening_index(struct dataset *d, struct error *err);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);
 void opening_cache(struct dataset *d);
+/* Whether the first file, a Parquet one, has FineWeb's column token_count; of a file that cannot be read as
+ * one, it has not. Remembered by pin, so that a mount of what is cached needs no network. */
+int opening_first_counts(struct dataset *d, bool *column, struct error *err);
 
 /* Opens and starts; then `wait` says when it is ready; NULL: it is to be streamed. */
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,

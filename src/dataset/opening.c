@@ -97,3 +97,45 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 	l->sources = 0;
 	return 0;
 }
+
+static int look_for_counts(struct dataset *d, bool *column, struct error *err)
+{
+	struct textfile *t;
+	int64_t until = dataset_clock() + (int64_t)d->options.ready_timeout * 1000000000;
+	for (unsigned wait = 200;; wait *= 2) {
+		int r = textfiles_get(d->textfiles, 0, &t, err);
+		if (r == 0) {
+			*column = t->token_count >= 0;
+			textfiles_put(d->textfiles, t, false);
+			return 0;
+		}
+		unsigned pause = err->wait_ms > wait ? err->wait_ms : wait;
+		if (!err->again || dataset_clock() + (int64_t)pause * 1000000 > until)
+			return r;
+		if (http_pause(d->http, pause) != 0)
+			return fail(err, EINTR, "stopped before the mount was ready");
+	}
+}
+
+int opening_first_counts(struct dataset *d, bool *column, struct error *err)
+{
+	uint8_t pin[HASH_SIZE];
+	char key[HASH_HEX + 16] = "token_count ";
+	struct buffer kept = { 0 };
+	struct error local;
+	if (err == NULL)
+		err = &local;
+	bool pinned = d->index != NULL && manifest_pin(d->manifest, 0, pin, err) == 0;
+	if (pinned) {
+		hash_hex(pin, sizeof pin, key + strlen(key));
+		bool known = pin_recall(d->index, key, &kept) && kept.n == 1;
+		*column = known && kept.at[0] == 1;
+		buffer_free(&kept);
+		if (known)
+			return 0;
+	}
+	int r = look_for_counts(d, column, err);
+	if (r == 0 && pinned)
+		pin_record(d->index, key, &(uint8_t){ *column }, 1);
+	return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
+}
