@@ -36,7 +36,7 @@ mkdir -p build/quickstart
 (
 	cd build/quickstart
 	[ -e config.status ] || ../../configure --quiet --prefix=/usr/local --sysconfdir=/etc
-	make --quiet -j "$(nproc)" 2>&1 | grep -v '^make' || true
+	make --quiet -j "$(nproc)" >make.log 2>&1 || { tail -n 20 make.log; exit 1; }
 	as_root make --quiet install >/dev/null
 )
 command -v fineweb
