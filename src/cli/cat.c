@@ -312,7 +312,7 @@ int cat_run(int argc, char **argv, struct error *err)
 		{ "rank", 0, "N", "of world_size ranks; default 0", FLAG_NUMBER, &rank },
 		{ "batch", 0, "N|N-M|N-", "which batches of the rank; default 0", FLAG_TEXT, &batch },
 		{ "val", 0, NULL, "batches of the held-out part", FLAG_SWITCH, &val },
-		{ "format", 0, "bin|npy|text|json", "ids; with NumPy's header; decoded; origin; default bin",
+		{ "format", 0, "bin|npy|text|json", "ids, .npy, words, or where rows are from; bin",
 		  FLAG_TEXT, &form },
 		{ "where", 0, NULL, "where each row is from: file, piece, documents", FLAG_SWITCH, &c.where },
 		{ "find", 0, "ID|FILE:ROW", "in which batches of the epoch a document stands", FLAG_TEXT,
@@ -323,9 +323,8 @@ int cat_run(int argc, char **argv, struct error *err)
 	const struct command command = {
 		.name = "cat",
 		.words = "[SOURCE]...",
-		.about =
-		        "Writes batches of a source to stdout: the bytes that a mount with the same options\n"
-		        "has in rank_N/batch_XXXX.bin, of the epoch --epoch (0).\n\n",
+		.about = "Writes batches of a source to stdout: the bytes that a mount with the same\n"
+		         "options has in rank_N/batch_XXXX.bin, of the epoch --epoch (0).\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

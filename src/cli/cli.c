@@ -27,6 +27,7 @@ static const struct entry {
 	{ "plan", plan_run, "batch size, memory and time of a training run" },
 	{ "encode", encode_run, "turn text into the ids of tokens" },
 	{ "decode", decode_run, "turn ids of tokens into text" },
+	{ "bench", bench_run, "measure what the machine can do" },
 	{ "-h", help, NULL },
 	{ "--help", help, NULL },
 	{ "-V", version, NULL },

@@ -132,11 +132,9 @@ int decode_run(int argc, char **argv, struct error *err)
 	const struct command command = {
 		.name = "decode",
 		.words = "[FILE]...",
-		.about = "Prints the text of the ids of --tokenizer (gpt2) on stdin or in files: numbers "
-		         "with\n"
-		         "blanks or commas between them, or raw ids. What is no UTF-8, as a character that "
-		         "is\n"
-		         "cut at either end, becomes U+FFFD.\n\n",
+		.about = "Prints the text of the ids of --tokenizer (gpt2) on stdin or in files: numbers\n"
+		         "with blanks or commas between them, or raw ids. What is no UTF-8, as a\n"
+		         "character that is cut at either end, becomes U+FFFD.\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

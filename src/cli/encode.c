@@ -215,16 +215,14 @@ int encode_run(int argc, char **argv, struct error *err)
 		{ "format", 0, "text|u16|u32", "ids as numbers, or little-endian; default text", FLAG_TEXT,
 		  &form },
 		{ "count", 0, NULL, "only the number of tokens", FLAG_SWITCH, &count },
-		{ "json", 0, NULL, "an array with id, bytes (hex) and text of each token", FLAG_SWITCH,
-		  &json },
+		{ "json", 0, NULL, "a list with id, bytes (hex), text of each token", FLAG_SWITCH, &json },
 	};
 	const struct command command = {
 		.name = "encode",
 		.words = "[FILE]...",
-		.about =
-		        "Prints the ids that --tokenizer (gpt2) gives the text of stdin, or of files, a "
-		        "line\n"
-		        "each. No bos or eos is added, <|endoftext|> is text, invalid UTF-8 is replaced.\n\n",
+		.about = "Prints the ids that --tokenizer (gpt2) gives the text of stdin, or of files, a\n"
+		         "line each. No bos or eos is added, <|endoftext|> is text, invalid UTF-8 is\n"
+		         "replaced.\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

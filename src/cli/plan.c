@@ -269,8 +269,7 @@ int plan_run(int argc, char **argv, struct error *err)
 	const struct flag flags[] = {
 		{ "model", 0, "NAME", "gpt2 (124M), gpt2-355M, -774M, -1558M, llama-3-8b", FLAG_TEXT,
 		  &model },
-		{ "layers", 0, "N", "and --hidden, --heads, --vocab: instead of the model's", FLAG_NUMBER,
-		  &shape.layers },
+		{ "layers", 0, "N", "this and the next three change the model", FLAG_NUMBER, &shape.layers },
 		{ "hidden", 0, "N", "hidden size", FLAG_NUMBER, &shape.hidden },
 		{ "heads", 0, "N", "heads of the attention", FLAG_NUMBER, &shape.heads },
 		{ "vocab", 0, "N", "ids of the vocabulary", FLAG_NUMBER, &shape.vocab },
