@@ -85,7 +85,9 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 		if (e->ids[0] != VOCAB_NONE)
 			return 1;
 	}
-	return merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
+	const struct longest *l = n > MERGE_LONG ? tokenizer_longest(e->t) : NULL;
+	return l != NULL ? merge_long_word(&e->merge, l, p, n, e->ids) :
+			   merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
 /* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, or -ENOMEM. */
@@ -96,10 +98,13 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 	const struct word *known = n <= WORD_BYTES ? words_find(w, key, hash) : NULL;
 	if (known != NULL)
 		return word_put(known, ids, done, width);
+	/* A short word that has too many ids for an entry has one under this key, which says that it is among the long ones. */
+	struct word_key mark = { key.lo, key.hi | UINT64_C(1) << 63 };
 	if (n > WORD_BYTES)
 		hash = words_long_hash(p, n);
 	unsigned kept;
-	const uint8_t *at = n <= WORD_LONGEST ? words_find_long(w, p, n, hash, width, &kept) : NULL;
+	bool look = n > WORD_BYTES ? n <= WORD_LONGEST : words_find(w, mark, hash) != NULL;
+	const uint8_t *at = look ? words_find_long(w, p, n, hash, width, &kept) : NULL;
 	if (at != NULL) {
 		memcpy((uint8_t *)ids + done * width, at, (size_t)kept * width);
 		return kept;
@@ -110,7 +115,7 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 		put(ids, done + (size_t)i, found[i], width);
 	if (n <= WORD_BYTES && count > 0 && count <= word_most(width))
 		words_add(w, key, hash, found, (unsigned)count, width);
-	else if (n <= WORD_LONGEST && count > 0)
+	else if (n <= WORD_LONGEST && count > 0 && (n > WORD_BYTES || words_add(w, mark, hash, found, 0, width)))
 		words_add_long(w, p, n, hash, found, (unsigned)count, width);
 	return count;
 }

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 
 /* Up to here looking at every pair for the lowest one is faster than a heap. */
-#define SHORT 64
+#define SHORT MERGE_LONG
 
 static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, const uint8_t *p, uint32_t n, uint32_t *ids)
 {
@@ -147,8 +147,22 @@ int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *p
 	return merge_long(m, pairs, n, ids);
 }
 
+int64_t merge_long_word(struct merge *m, const struct longest *l, const uint8_t *p, size_t n, uint32_t *ids)
+{
+	size_t need = n / 64 + 1;
+	if (need > m->dead_room) {
+		free(m->dead);
+		m->dead = calloc(need, sizeof *m->dead);
+		m->dead_room = m->dead != NULL ? need : 0;
+		if (m->dead == NULL)
+			return -ENOMEM;
+	}
+	return (int64_t)longest_encode(l, p, n, ids, m->dead);
+}
+
 void merge_free(struct merge *m)
 {
+	free(m->dead);
 	free(m->at);
 	*m = (struct merge){ 0 };
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "token/longest.h"
 #include "token/pairs.h"
 #include "token/vocab.h"
 
@@ -16,11 +17,19 @@
 struct merge {
 	void *at;
 	size_t room; /* bytes */
+	uint64_t *dead; /* for longest_encode */
+	size_t dead_room;
 };
 
 /* Encodes n > 0 bytes, fewer than 2^32, into at most n ids. Returns their number, or -ENOMEM. */
 int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
 		   uint32_t *ids);
+
+/* From how many bytes on merge_word is slower than merge_long_word. */
+#define MERGE_LONG 64
+
+/* The same by way of l. */
+int64_t merge_long_word(struct merge *m, const struct longest *l, const uint8_t *p, size_t n, uint32_t *ids);
 
 void merge_free(struct merge *m);
 

@@ -2,8 +2,11 @@
 #ifndef FW_TOKEN_MODEL_H
 #define FW_TOKEN_MODEL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
+#include "token/longest.h"
 #include "token/pairs.h"
 #include "token/split.h"
 #include "token/tokenizer.h"
@@ -21,6 +24,10 @@ struct tokenizer {
 	struct vocab vocab;
 	struct pairs pairs;
 	struct words words;
+	const uint8_t *cuts; /* of a vocabulary that is built in */
+	/* Made when the first long word comes; NULL until then, and when it cannot be. */
+	_Atomic(struct longest *) *longest;
+	pthread_mutex_t *making;
 	split_fn *split;
 	bool whole;     /* a word whose bytes are a token is that token, whatever the pairs would make of it */
 	bool nfc;       /* texts are normalised first */
@@ -28,5 +35,8 @@ struct tokenizer {
 	unsigned width; /* bytes of an id */
 	const struct special *special;
 };
+
+/* What encodes long words, or NULL: then merge_word does. */
+const struct longest *tokenizer_longest(const struct tokenizer *t);
 
 #endif
