@@ -132,7 +132,6 @@ check "a mountpoint that is not there" fail_with 32 "$tmp/nowhere" fineweb "$sam
 check "a mountpoint that is a file" fail_with 32 "$tmp/first" fineweb "$sample" "$tmp/first"
 check "no mountpoint at all" fail_with 1 "" fineweb
 check "a configuration file that is not there" fail_with 32 "$tmp/none.conf" fineweb "$sample" "$mnt" -o config="$tmp/none.conf"
-check "hf:// is not built in" fail_with 32 "hf://" fineweb hf://datasets/HuggingFaceFW/fineweb "$mnt"
 check "a server that is not there" fail_with 32 "127.0.0.1" \
 	fineweb "http://127.0.0.1:$(free_port)/x.parquet" "$mnt" -o retry=1,ready_timeout=3
 check "a fingerprint that differs" fail_with 32 "00000000" fineweb "$sample" "$mnt" -o fingerprint=00000000
