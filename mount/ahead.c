@@ -10,8 +10,8 @@
 
 #define STEP 16384         /* bytes that are gathered between two looks for a request */
 #define LARGE (256u << 10) /* bytes of a read from which on the thread gathers */
-#define PART (64u << 10)   /* bytes of a large read that thread and loop take in turn */
-#define PARTS_MOST 64
+#define PART (64u << 10)   /* bytes of a large read that thread and loop take in turn, about */
+#define PARTS_MOST 80
 
 enum work { WORK_NONE, WORK_STEP, WORK_QUEUED, WORK_RUNNING, WORK_GATHERED };
 
@@ -25,7 +25,8 @@ struct reader {
 	uint8_t *buf;
 	uint8_t *other; /* of large reads: what is being handed to the kernel */
 	size_t other_room;
-	atomic_uint taken;        /* parts of a large read that somebody has begun */
+	size_t lead, each; /* bytes of the first part, which ends where a batch does, and of the others */
+	atomic_uint taken; /* parts of a large read that somebody has begun */
 	int64_t part[PARTS_MOST]; /* bytes of each, or -errno */
 	_Atomic enum work work;   /* changed under the lock from WORK_QUEUED on; while it is WORK_RUNNING the
 	                             reader is the thread's */
@@ -60,25 +61,48 @@ static bool gather(struct ahead *a, struct reader *r, size_t end, size_t step)
 
 static size_t parts_of(const struct reader *r)
 {
-	return (size_t)min_u64(PARTS_MOST, ceil_div(r->n, PART));
+	return r->n <= r->lead ? 1 : 1 + (size_t)ceil_div(r->n - r->lead, r->each);
 }
 
-/* Gathers parts of a large read until all are taken; side by side with whoever else does. */
-static void gather_parts(struct ahead *a, struct reader *r)
+/* Where part k begins. */
+static size_t part_at(const struct reader *r, size_t k)
+{
+	return k == 0 ? 0 : (size_t)min_u64(r->n, r->lead + (k - 1) * r->each);
+}
+
+/* Whole batches are found faster than the parts of two. */
+static void set_parts(struct ahead *a, struct reader *r)
+{
+	size_t batch = tree_batch_bytes(a->tree);
+	r->each = batch >= PART / 4 && batch <= 2 * PART ? batch : PART;
+	r->lead = (size_t)min_u64(r->n, r->each - r->off % r->each);
+	if (parts_of(r) > PARTS_MOST)
+		r->each = r->lead = r->n;
+}
+
+/* Gathers one part of a large read, side by side with whoever else does. False when all are taken. */
+static bool gather_part(struct ahead *a, struct reader *r)
 {
 	struct tree_rest rest;
-	size_t k, parts = parts_of(r);
-	while ((k = atomic_fetch_add(&r->taken, 1)) < parts) {
-		size_t at = k * PART, n = (size_t)min_u64(PART, r->n - at);
-		r->part[k] = tree_read(a->tree, r->inode, r->off + at, r->buf + at, n, &rest);
-	}
+	size_t k = atomic_fetch_add(&r->taken, 1);
+	if (k >= parts_of(r))
+		return false;
+	size_t at = part_at(r, k), n = part_at(r, k + 1) - at;
+	r->part[k] = tree_read(a->tree, r->inode, r->off + at, r->buf + at, n, &rest);
+	return true;
+}
+
+static void gather_parts(struct ahead *a, struct reader *r)
+{
+	while (gather_part(a, r))
+		;
 }
 
 /* What the parts come to: the bytes before the first that is short or failed. */
 static void join_parts(struct reader *r)
 {
 	for (size_t k = 0, parts = parts_of(r); k < parts && !r->ended; k++) {
-		size_t n = (size_t)min_u64(PART, r->n - k * PART);
+		size_t n = part_at(r, k + 1) - part_at(r, k);
 		if (r->part[k] < 0)
 			break;
 		r->have += (size_t)r->part[k];
@@ -163,6 +187,7 @@ static bool expect(struct ahead *a, struct reader *r, uint64_t inode, uint64_t o
 
 static void start_large(struct ahead *a, struct reader *r)
 {
+	set_parts(a, r);
 	atomic_store(&r->taken, 0);
 	pthread_mutex_lock(&a->lock);
 	r->work = WORK_QUEUED;

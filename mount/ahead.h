@@ -27,8 +27,8 @@ void ahead_free(struct ahead *a); /* NULL-safe; ends the thread */
 const void *ahead_take(struct ahead *a, uint64_t inode, uint64_t off, size_t n, size_t *got);
 /* The read was answered: what comes after it may be gathered. */
 void ahead_note(struct ahead *a, uint64_t inode, uint64_t off, size_t n);
-/* Gathers for some 5 us: 1. Or 0: there is nothing to gather, -1: the thread is gathering and can do with the
- * core. */
+/* Gathers for some 5 us: 1. Or 0: there is nothing to gather, -1: the thread is gathering and needs the core
+ * more than a loop that looks for requests. */
 int ahead_step(struct ahead *a);
 
 #endif

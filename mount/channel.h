@@ -18,8 +18,8 @@
  * or -errno. */
 int channel_open(struct fuse_session *session, struct error *err);
 
-/* What the loop thread does while there is no request: a little work (1), or nothing (0), or nothing while
- * another thread wants the core (-1). From now on it also looks for the next request for CHANNEL_SPIN_NS
+/* What the loop thread does while there is no request: a little work (1), nothing (0), or nothing while
+ * another thread needs the core (-1). From now on it also looks for the next request for CHANNEL_SPIN_NS
  * before it sleeps, because waking it takes longer than most answers; not so after -1. */
 #define CHANNEL_SPIN_NS 50000
 void channel_idle(int (*work)(void *arg), void *arg);

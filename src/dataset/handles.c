@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "io/file.h"
 
 #define BUCKETS 1024
@@ -39,7 +40,7 @@ int handles_new(struct manifest *m, unsigned most, struct handles **out, struct 
 		return fail(err, ENOMEM, "out of memory");
 	h->manifest = m;
 	h->most = most;
-	pthread_mutex_init(&h->lock, NULL);
+	lock_init(&h->lock);
 	*out = h;
 	return 0;
 }

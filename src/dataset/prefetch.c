@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/lock.h"
 #include "base/span.h"
 #include "dataset/internal.h"
 
@@ -347,7 +348,7 @@ int prefetch_new(struct dataset *d, struct error *err)
 	struct prefetch *p = calloc(1, sizeof *p);
 	if (p == NULL)
 		return fail(err, ENOMEM, "out of memory");
-	pthread_mutex_init(&p->lock, NULL);
+	lock_init(&p->lock);
 	pthread_cond_init(&p->work, NULL);
 	d->prefetch = p;
 	int r = pthread_create(&p->thread, NULL, prefetch_thread, d);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/lock.h"
 
 #define STEP 16384 /* batches that are covered under one hold of the lock */
 
@@ -35,7 +36,7 @@ int views_new(struct manifest *m, const struct options *o, uint32_t cut_file, ui
 		.uniform = manifest_uniform,
 	};
 	v->most = o->shuffle == SHUFFLE_TORCH ? 2 : VIEWS;
-	pthread_mutex_init(&v->lock, NULL);
+	lock_init(&v->lock);
 	*out = v;
 	return 0;
 }
@@ -82,7 +83,7 @@ static int view_new(struct views *v, bool val, uint32_t epoch, struct view **out
 		return fail(err, ENOMEM, "out of memory");
 	view->val = val;
 	view->epoch = epoch;
-	pthread_mutex_init(&view->lock, NULL);
+	lock_init(&view->lock);
 	int r = epoch_new(&p, &v->files, &view->order, err);
 	if (r != 0)
 		view_free(view);

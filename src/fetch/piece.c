@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "base/lock.h"
 #include "fetch/table.h"
 
 int64_t piece_clock(void)
@@ -239,7 +240,7 @@ int pieces_new(const struct pieces_options *options, struct pieces **out, struct
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&p->lock, NULL);
+	lock_init(&p->lock);
 	pthread_mutex_init(&p->opening, NULL);
 	pthread_cond_init(&p->work, &monotonic);
 	pthread_cond_init(&p->fetch, &monotonic);

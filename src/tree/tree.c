@@ -301,6 +301,11 @@ int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_
 	return r == 0 ? (int64_t)n : r;
 }
 
+size_t tree_batch_bytes(const struct tree *t)
+{
+	return (size_t)t->facts.batch_bytes;
+}
+
 bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off)
 {
 	struct inode i;

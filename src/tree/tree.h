@@ -59,6 +59,8 @@ struct tree_rest {
  * dataset_read. */
 int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_t n, struct tree_rest *rest);
 
+/* Bytes of a batch. */
+size_t tree_batch_bytes(const struct tree *t);
 /* What a sequential reader asks for after it has read up to *off of *inode: the same file further on, or the
  * next batch. False when that is not known to be there. */
 bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off);
