@@ -1,4 +1,5 @@
 /* bench: what the machine can do, and what of it arrives. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -415,10 +416,9 @@ int bench_run(int argc, char **argv, struct error *err)
 	const struct command command = {
 		.name = "bench",
 		.words = "[SOURCE]...",
-		.about = "Measures what the machine can do, and what of it arrives: reading rows of a file "
-		         "of\n"
-		         "tokens, raw and as batches, not through a mount; tokenising the text of SOURCE;\n"
-		         "and the order. A cold read is one from the disk, where FOLDER is on one.\n\n",
+		.about = "Measures what the machine can do, and what of it arrives: reading rows of a\n"
+		         "file of tokens, raw and as batches, not through a mount; tokenising the text of\n"
+		         "SOURCE; and the order. A cold read is from the disk, if FOLDER is on one.\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

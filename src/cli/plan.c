@@ -263,7 +263,7 @@ static int print(struct plan *p, bool json, struct error *err)
 int plan_run(int argc, char **argv, struct error *err)
 {
 	const char *model = "gpt2", *recompute = "flash";
-	struct plan p = { .flops = A100_FLOPS, .mfu = 0.4 };
+	struct plan p = { .flops = A100_FLOPS, .mfu = 0.4, .gpus = UINT64_MAX };
 	struct shape shape = { 0 };
 	bool json = false;
 	const struct flag flags[] = {
@@ -295,7 +295,7 @@ int plan_run(int argc, char **argv, struct error *err)
 	struct arguments a;
 	int r = arguments_read(&command, argc, argv, &a, err);
 	p.options = &a.options;
-	if (r == 0 && p.gpus == 0)
+	if (r == 0 && p.gpus == UINT64_MAX)
 		p.gpus = a.options.world_size;
 	if (r == 0)
 		r = choose_model(&p, model, &shape, err);

@@ -187,12 +187,23 @@ void dataset_read(struct dataset_request *r, struct dataset *d, const struct dat
 	pthread_mutex_unlock(&d->requests);
 }
 
+/* The cause for which counting ended some time ago. */
+static void explain(struct dataset_request *r, int result)
+{
+	struct dataset *d = r->dataset;
+	pthread_mutex_lock(&d->lock);
+	if (r->cause != NULL && result < 0 && d->failure.code == -result)
+		*r->cause = d->failure;
+	pthread_mutex_unlock(&d->lock);
+}
+
 void dataset_cover(struct dataset_request *r, struct dataset *d, const struct dataset_object *o)
 {
 	uint64_t size;
 	ask(r, d, o);
 	int now = atomic_load(&d->stop) ? -EINTR : dataset_size_now(d, o, &size);
 	if (now != -EAGAIN) {
+		explain(r, now);
 		finish(r, now);
 		return;
 	}
