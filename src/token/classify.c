@@ -10,6 +10,8 @@ static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
 		for (unsigned i = 0; i < 64; i++) {
 			uint8_t c = p[i];
 			m.letter |= (uint64_t)((uint8_t)((c | 0x20) - 'a') < 26) << i;
+			m.upper |= (uint64_t)((uint8_t)(c - 'A') < 26) << i;
+			m.slash |= (uint64_t)(c == '/') << i;
 			m.number |= (uint64_t)((uint8_t)(c - '0') < 10) << i;
 			m.blank |= (uint64_t)(c == ' ' || (uint8_t)(c - '\t') < 5) << i;
 			m.space |= (uint64_t)(c == ' ') << i;
@@ -45,6 +47,8 @@ static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
 			__m128i line = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\n')),
 						    _mm_cmpeq_epi8(x, _mm_set1_epi8('\r')));
 			m.letter |= bits128(range128(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 26), i);
+			m.upper |= bits128(range128(x, 'A', 26), i);
+			m.slash |= bits128(_mm_cmpeq_epi8(x, _mm_set1_epi8('/')), i);
 			m.number |= bits128(range128(x, '0', 10), i);
 			m.blank |= bits128(_mm_or_si128(space, range128(x, '\t', 5)), i);
 			m.space |= bits128(space, i);
@@ -79,6 +83,8 @@ AVX2 static void classify_avx2(const uint8_t *p, size_t blocks, struct masks *ou
 			__m256i line = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\n')),
 						       _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\r')));
 			m.letter |= bits256(range256(_mm256_or_si256(x, _mm256_set1_epi8(0x20)), 'a', 26), i);
+			m.upper |= bits256(range256(x, 'A', 26), i);
+			m.slash |= bits256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('/')), i);
 			m.number |= bits256(range256(x, '0', 10), i);
 			m.blank |= bits256(_mm256_or_si256(space, range256(x, '\t', 5)), i);
 			m.space |= bits256(space, i);
@@ -104,6 +110,8 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 		uint64_t space = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(' '));
 		out[b] = (struct masks){
 			.letter = range512(_mm512_or_si512(x, _mm512_set1_epi8(0x20)), 'a', 26),
+			.upper = range512(x, 'A', 26),
+			.slash = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('/')),
 			.number = range512(x, '0', 10),
 			.blank = space | range512(x, '\t', 5),
 			.space = space,

@@ -11,7 +11,7 @@
 
 /* Bit i is byte i. Only ASCII is told apart: a byte of a longer code point is in `high` alone. */
 struct masks {
-	uint64_t letter, number, blank, space, newline, quote, high;
+	uint64_t letter, upper, number, blank, space, newline, quote, slash, high;
 };
 
 /* Classifies `blocks` times 64 bytes. */

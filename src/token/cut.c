@@ -4,9 +4,25 @@
 
 #include "token/unicode.h"
 
+/* In what cl100k and its kin differ. */
+struct cut_kind {
+	split_fn *split;
+	unsigned digits; /* most numbers of a word */
+	bool cases;      /* a capital letter behind a small one begins a word, and contractions belong to the word before; o200k */
+};
+
+static const struct cut_kind kinds[] = {
+	{ split_cl100k, 3, false }, { split_llama3, 3, false }, { split_qwen2, 1, false }, { split_o200k, 3, true },
+};
+
 void cut_start(struct cut *c, const uint8_t *p, size_t n, split_fn *split, classify_fn *classify)
 {
-	*c = (struct cut){ .p = p, .n = n, .split = split, .classify = split == split_gpt2 ? classify : NULL };
+	*c = (struct cut){ .p = p, .n = n, .split = split };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (kinds[i].split == split)
+			c->kind = &kinds[i];
+	if (split == split_gpt2 || c->kind != NULL)
+		c->classify = classify;
 }
 
 static size_t cut_plain(struct cut *c, size_t *begin)
@@ -154,12 +170,133 @@ static inline size_t spread(uint64_t bits, size_t at, size_t *out)
 	return n;
 }
 
+/* A window is 64 bytes from the beginning of a word on, where nothing before counts. Of the words that begin in it those are told whose
+ * beginning does not depend on what is behind it: up to this byte. */
+#define WINDOW_SURE 60
+
+/* Of ASCII bytes at x on: white space without an end of line, and then an end of line. Below 0: not before the end of the window. */
+static int line_ends_behind(const struct masks *m, uint64_t blank, unsigned x)
+{
+	uint64_t end = ~blank >> x << x;
+	if (end == 0)
+		return -1;
+	return (m->newline & (end & -end)) != 0;
+}
+
+/* Words begin within runs of more than three numbers. */
+static uint64_t begin_threes(uint64_t number, uint64_t first)
+{
+	uint64_t begin = 0;
+	for (; first != 0; first &= first - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(first);
+		for (i += 3; i < 64 && (number >> (i - 3) & 15) == 15; i += 3)
+			begin |= (uint64_t)1 << i;
+	}
+	return begin;
+}
+
+/* The bytes of the contraction of any case that begins with the apostrophe at p, which has 3 bytes behind it; 0: none. */
+static unsigned contraction_folded(const uint8_t *p)
+{
+	uint8_t a = p[1] | 0x20, b = p[2] | 0x20;
+	if (a == 's' || a == 't' || a == 'm' || a == 'd')
+		return 2;
+	return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
+}
+
+static uint64_t contract_folded(const struct cut_kind *k, const uint8_t *p, const struct masks *m, uint64_t quotes, uint64_t begin)
+{
+	unsigned last = 0;
+	for (; quotes != 0; quotes &= quotes - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(quotes);
+		unsigned length = i <= WINDOW_SURE ? contraction_folded(p + i) : 0;
+		/* o200k takes it along when letters that are no contraction themselves are before it. */
+		if (length == 0 || (k->cases && (i == 0 || i == last || (m->letter >> (i - 1) & 1) == 0)))
+			continue;
+		if (k->cases)
+			begin &= ~((uint64_t)1 << i);
+		last = i + length;
+		begin |= (uint64_t)(last < 64) << (last & 63);
+	}
+	return begin;
+}
+
+/* The bits at which words of cl100k's kin begin, the first bit among them; those from *sure on may be wrong. */
+static uint64_t window(const struct cut_kind *k, const uint8_t *p, const struct masks *m, unsigned *sure)
+{
+	uint64_t letter = m->letter, number = m->number, blank = m->blank, line = m->newline;
+	uint64_t sign = ~(letter | number | blank);
+	/* Ends of line behind a sign belong to it: a sum carries through each run of them. */
+	uint64_t taken = line & ~(line + (line & sign << 1));
+	uint64_t run = blank & ~taken, tail = blank & ~line;
+	uint64_t first_sign = sign & ~(sign << 1) & ~(m->space << 1);
+	uint64_t first_number = number & ~(number << 1);
+	uint64_t begin = 1 | first_sign | first_number;
+	begin |= run & ~(run << 1);
+	begin |= tail & ~blank >> 1;
+	/* White space but an end of line, or one sign that no space takes, is taken by letters behind it. */
+	begin |= letter & ~(letter << 1 | tail << 1 | first_sign << 1);
+	if (k->digits == 1)
+		begin |= number;
+	else if ((number & number << 1 & number << 2 & number << 3) != 0)
+		begin |= begin_threes(number, first_number);
+	if (k->cases) {
+		begin |= m->upper & (letter & ~m->upper) << 1;
+		uint64_t slash = taken << 1 & m->slash;
+		if (slash != 0)
+			*sure = (unsigned)__builtin_ctzll(slash) < *sure ? (unsigned)__builtin_ctzll(slash) : *sure;
+	}
+	/* Behind an end of line white space begins a word, unless another end of line comes before something else. */
+	for (uint64_t left = tail & (line & ~taken) << 1; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		int more = line_ends_behind(m, tail, i);
+		if (more == 0)
+			begin |= (uint64_t)1 << i;
+		else if (more < 0 && i < *sure)
+			*sure = i;
+	}
+	if ((m->quote & begin) != 0)
+		begin = contract_folded(k, p, m, m->quote & begin, begin);
+	return begin;
+}
+
+static size_t cut_windows(struct cut *c, size_t *begin)
+{
+	size_t k = 0;
+	while (c->at < c->n && k < CUT_MOST - 64) {
+		const uint8_t *p = c->p + c->at;
+		struct masks m;
+		uint64_t words = 1;
+		unsigned last = 0;
+		if (c->n - c->at >= 64 && p[0] < 0x80) {
+			c->classify(p, 1, &m);
+			unsigned high = m.high != 0 ? (unsigned)__builtin_ctzll(m.high) : 64;
+			unsigned sure = high > 3 ? high - 3 : 0;
+			words = window(c->kind, p, &m, &sure);
+			if (sure > WINDOW_SURE + 1)
+				sure = WINDOW_SURE + 1;
+			words = (words & (((uint64_t)1 << sure) - 1)) | 1;
+			last = 63 - (unsigned)__builtin_clzll(words);
+		}
+		if (last == 0) {
+			begin[k++] = c->at;
+			c->at += c->split(p, c->n - c->at);
+			continue;
+		}
+		k += spread(words & ~((uint64_t)1 << last), c->at, begin + k);
+		c->at += last;
+	}
+	return k;
+}
+
 size_t cut_more(struct cut *c, size_t begin[CUT_MOST + 8])
 {
 	struct masks m[CUT_BLOCKS];
 	size_t k = 0;
 	if (c->classify == NULL)
 		return cut_plain(c, begin);
+	if (c->kind != NULL)
+		return cut_windows(c, begin);
 	size_t blocks = (c->n - c->at) / 64;
 	if (blocks > CUT_BLOCKS)
 		blocks = CUT_BLOCKS;

@@ -22,7 +22,8 @@ struct cut {
 	size_t at;        /* what was looked at */
 	split_fn *split;
 	classify_fn *classify; /* NULL: only split */
-	/* Of the last byte before `at`, each 0 or 1. */
+	const struct cut_kind *kind; /* of cl100k's kin; NULL: GPT-2 */
+	/* GPT-2 only. Of the last byte before `at`, each 0 or 1. */
 	uint64_t letter, number, sign, blank, space;
 	/* Bits of the next block that are known: of a code point that goes on there, and where a contraction ends. */
 	uint64_t next_letter, next_number, next_blank, next_begin, next_inside;

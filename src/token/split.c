@@ -17,9 +17,29 @@
 /* What may stand before the letters of a word. */
 #define PREFIX (SIGN | SET(UNICODE_SPACE))
 
+#define REPEAT2(x) x, x
+#define REPEAT5(x) x, x, x, x, x
+#define REPEAT8(x) REPEAT2(x), REPEAT2(x), REPEAT2(x), REPEAT2(x)
+#define REPEAT26(x) REPEAT8(x), REPEAT8(x), REPEAT8(x), REPEAT2(x)
+#define P SET(UNICODE_PUNCT)
+#define S SET(UNICODE_SYMBOL)
+
+/* The sets of ASCII. */
+static const uint16_t ascii[128] = {
+	['\t'] = SET(UNICODE_SPACE), NEWLINE, SET(UNICODE_SPACE), SET(UNICODE_SPACE), NEWLINE,
+	[' '] = SET(UNICODE_SPACE), P, P, P, S, P, P, P, P, P, P, S, P, P, P, P,
+	['0'] = REPEAT5(NUMBER), REPEAT5(NUMBER), P, P, S, S, S, P, P,
+	['A'] = REPEAT26(SET(UNICODE_UPPER)), P, P, P, S, P, S,
+	['a'] = REPEAT26(SET(UNICODE_LOWER)), P, S, P, S,
+};
+
 /* The set of the code point at i < n, and its length. */
 static inline unsigned at(const uint8_t *p, size_t i, unsigned *length)
 {
+	if (p[i] < 0x80) {
+		*length = 1;
+		return ascii[p[i]] | (ascii[p[i]] == 0);
+	}
 	return SET(unicode_class(utf8_take(p + i, length)));
 }
 
