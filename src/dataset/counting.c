@@ -217,7 +217,8 @@ static int count_need(struct dataset *d, const struct order_need *need, enum ask
 }
 
 /* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. For
- * a reader who waits only files are looked into ahead: pieces behind his block are none of his. */
+ * a reader who waits files are looked into ahead, and one more piece, of his block or of the next: not others, which
+ * may be none of his for long. */
 static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, enum asker asker)
 {
 	uint32_t making = 0;
@@ -226,6 +227,8 @@ static void count_more(struct dataset *d, const struct order_need *needs, uint32
 		if (cheap && d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file)) {
 			if (asker != READER || needs[i].piece == ORDER_PIECES)
 				sidecount_want(d->sidecount, &needs[i], NULL);
+			else if (i == 1)
+				pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_READER);
 		} else if (!cheap && making++ < 2 * d->options.threads) {
 			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_COUNT);
 		}

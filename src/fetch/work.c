@@ -353,6 +353,9 @@ static void *work(void *arg)
 	free(arg);
 	if (w.role == ROLE_BACKGROUND)
 		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
+	/* While the first bytes are on their way the vocabulary can be made ready. */
+	if (w.role == ROLE_READER && p->o.any_remote && p->o.tokens == NULL)
+		open_tokenizer(p, NULL);
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		int64_t wake = piece_clock() + 1000000000;
