@@ -160,7 +160,6 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 static int choose_counts(struct dataset *d, struct error *err)
 {
 	struct options *o = &d->options;
-	struct textfile *t;
 	bool column = false;
 	const struct listed_file *first = manifest_file(d->manifest, 0);
 	bool parquet = first->kind == KIND_PARQUET;
@@ -412,9 +411,11 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 	if (r == 0)
 		r = opening_index(d, err);
 	if (r == 0)
+		opening_cache(d, false);
+	if (r == 0)
 		r = opening_files(d, &files, err);
 	if (r == 0)
-		opening_cache(d);
+		opening_cache(d, true);
 	if (r == 0)
 		r = open_rooms(d, &files, err);
 	if (r == 0)

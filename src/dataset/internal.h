@@ -97,7 +97,8 @@ void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 int opening_index(struct dataset *d, struct error *err);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);
-void opening_cache(struct dataset *d);
+/* Before and after the sources are listed: where what they were at the first mount is remembered. */
+void opening_cache(struct dataset *d, bool listed);
 /* Whether the first file, a Parquet one, has FineWeb's column token_count; of a file that cannot be read as
  * one, it has not. Remembered by pin, so that a mount of what is cached needs no network. */
 int opening_first_counts(struct dataset *d, bool *column, struct error *err);

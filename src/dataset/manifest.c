@@ -158,8 +158,9 @@ static int open_remote(struct manifest *m, uint32_t file, struct source **out, s
 	if (known)
 		pin = *m->http_pins[file];
 	pthread_mutex_unlock(&m->lock);
-	if (!known && !m->o.options->repin && m->o.index != NULL)
-		known = pin_recall_http(m->o.index, f->where, &pin);
+	struct pin_memory memory = { m->o.cache, m->o.index };
+	if (!known && !m->o.options->repin)
+		known = pin_recall_http(&memory, f->where, &pin);
 	int r = http_open(m->o.http, f->where, f->kind == KIND_PARQUET, &pin, out, err);
 	if (r != 0)
 		return r;
@@ -179,8 +180,8 @@ static int open_remote(struct manifest *m, uint32_t file, struct source **out, s
 	}
 	pthread_mutex_unlock(&m->lock);
 	free(keep);
-	if (!known && m->o.index != NULL)
-		pin_record_http(m->o.index, f->where, &pin);
+	if (!known)
+		pin_record_http(&memory, f->where, &pin);
 	return 0;
 }
 

@@ -54,21 +54,31 @@ int opening_index(struct dataset *d, struct error *err)
 	return 0;
 }
 
-void opening_cache(struct dataset *d)
+/* Whether a cache will be wanted: not for local token files. */
+static bool wants_cache(const struct dataset *d, bool listed)
+{
+	bool remote = d->remote;
+	for (size_t i = 0; i < d->options.sources; i++)
+		remote |= strstr(d->options.source[i], "://") != NULL;
+	return remote || (listed && !d->token_files);
+}
+
+void opening_cache(struct dataset *d, bool listed)
 {
 	struct options *o = &d->options;
 	struct error cause;
 	struct cache_options co = {
 		.dir = o->cache, .size = o->cache_size, .keep = prefetch_keeps, .keep_arg = d
 	};
-	if ((!d->token_files || d->remote) && cache_open(&co, &d->cache, &cause) != 0)
+	if (d->cache == NULL && wants_cache(d, listed) && cache_open(&co, &d->cache, &cause) != 0 && listed)
 		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
 }
 
 int opening_files(struct dataset *d, struct listing *l, struct error *err)
 {
 	const struct options *o = &d->options;
-	const struct listing_memory memory = { .get = pin_recall, .put = pin_record, .arg = d->index };
+	struct pin_memory pins = { d->cache, d->index };
+	const struct listing_memory memory = { .get = pin_recall, .put = pin_record, .arg = &pins };
 	struct listing_options lo = {
 		.split = o->split,
 		.http = d->http,
@@ -76,7 +86,7 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 		.endpoint = o->endpoint,
 		.patience_s = o->ready_timeout,
 		.repin = o->repin,
-		.memory = d->index != NULL ? &memory : NULL,
+		.memory = &memory,
 	};
 	int r = listing_make((const char *const *)o->source, o->sources, &lo, l, err);
 	if (r != 0)
@@ -125,10 +135,11 @@ int opening_first_counts(struct dataset *d, bool *column, struct error *err)
 	struct error local;
 	if (err == NULL)
 		err = &local;
-	bool pinned = d->index != NULL && manifest_pin(d->manifest, 0, pin, err) == 0;
+	struct pin_memory memory = { d->cache, d->index };
+	bool pinned = manifest_pin(d->manifest, 0, pin, err) == 0;
 	if (pinned) {
 		hash_hex(pin, sizeof pin, key + strlen(key));
-		bool known = pin_recall(d->index, key, &kept) && kept.n == 1;
+		bool known = pin_recall(&memory, key, &kept) && kept.n == 1;
 		*column = known && kept.at[0] == 1;
 		buffer_free(&kept);
 		if (known)
@@ -136,6 +147,6 @@ int opening_first_counts(struct dataset *d, bool *column, struct error *err)
 	}
 	int r = look_for_counts(d, column, err);
 	if (r == 0 && pinned)
-		pin_record(d->index, key, &(uint8_t){ *column }, 1);
+		pin_record(&memory, key, &(uint8_t){ *column }, 1);
 	return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
 }

@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/http.h"
 #include "io/source.h"
+#include "store/cache.h"
 #include "store/index.h"
 
 #define PIN_HEAD 4096u
@@ -29,12 +30,20 @@ void pin_of_http(const char *url, const struct http_pin *pin, uint8_t out[HASH_S
 bool pin_recall_local(struct index *x, const char *path, const struct file_stat *st, uint8_t out[HASH_SIZE]);
 void pin_record_local(struct index *x, const char *path, const struct file_stat *st,
                       const uint8_t pin[HASH_SIZE]);
-/* The pin that the first mount of a URL recorded. */
-bool pin_recall_http(struct index *x, const char *url, struct http_pin *out);
-void pin_record_http(struct index *x, const char *url, const struct http_pin *pin);
+/* Where it is remembered what remote sources were when they were first mounted: in the cache, which all mounts
+ * share, else in this process's index. Either may be NULL. Both outlive it. */
+struct pin_memory {
+	struct cache *cache;
+	struct index *index;
+};
 
-/* What a listing remembers: struct listing_memory; index is a struct index. */
-bool pin_recall(void *index, const char *key, struct buffer *out);
-void pin_record(void *index, const char *key, const void *bytes, size_t n);
+/* The pin that the first mount of a URL recorded, or the last with repin. */
+bool pin_recall_http(struct pin_memory *m, const char *url, struct http_pin *out);
+void pin_record_http(struct pin_memory *m, const char *url, const struct http_pin *pin);
+
+/* What a listing remembers: struct listing_memory; memory is a struct pin_memory. What is put takes the place
+ * of what was put before. */
+bool pin_recall(void *memory, const char *key, struct buffer *out);
+void pin_record(void *memory, const char *key, const void *bytes, size_t n);
 
 #endif

@@ -270,17 +270,6 @@ struct filter {
 	bool strict;         /* hidden names and what describes a data set are passed over */
 };
 
-static bool hidden(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	for (const char *at = path; at != NULL; at = strchr(at, '/')) {
-		at += *at == '/';
-		if (at[0] == '.' || at[0] == '_')
-			return true;
-	}
-	return kind_ignored(slash == NULL ? path : slash + 1);
-}
-
 /* What `datasets` never takes for data, unless the pattern names just it. */
 static bool never_data(const char *path, const char *pattern)
 {
@@ -300,7 +289,7 @@ static bool wanted(const struct filter *f, const char *path)
 	size_t n = strlen(f->below);
 	if (n > 0 && (strncmp(path, f->below, n) != 0 || path[n] != '/'))
 		return false;
-	if (f->strict && hidden(n > 0 ? path + n + 1 : path))
+	if (f->strict && kind_hidden(n > 0 ? path + n + 1 : path))
 		return false;
 	return f->pattern == NULL || (pattern_matches(f->pattern, path) && !never_data(path, f->pattern));
 }

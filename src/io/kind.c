@@ -81,6 +81,17 @@ bool kind_ignored(const char *name)
 	return fnmatch("tokenizer*.json", name, 0) == 0;
 }
 
+bool kind_hidden(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	for (const char *at = path; at != NULL; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (at[0] == '.' || at[0] == '_')
+			return true;
+	}
+	return kind_ignored(slash == NULL ? path : slash + 1);
+}
+
 bool kind_is_list(struct span name)
 {
 	return ends_with(name, ".txt");

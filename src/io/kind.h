@@ -37,6 +37,9 @@ bool kind_named(const char *name, enum file_kind *out);
  * model. */
 bool kind_ignored(const char *name);
 
+/* The same of a path: one of its folders, or the file. */
+bool kind_hidden(const char *path);
+
 /* Whether the ending is .txt, in any case: a list. */
 bool kind_is_list(struct span name);
 

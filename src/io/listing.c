@@ -14,6 +14,7 @@
 #include "io/http.h"
 #include "io/hub.h"
 #include "io/list.h"
+#include "io/s3.h"
 #include "io/split.h"
 #include "io/url.h"
 
@@ -29,6 +30,8 @@ struct maker {
 	bool twice;  /* a file may be there twice */
 	size_t base; /* how many bytes of a path as given are that source */
 	struct hubuser user;
+	struct s3user store;
+	bool has_store;
 	char **pinned; /* as many as sources were taken */
 };
 
@@ -460,6 +463,19 @@ static int add_hub(struct maker *m, const char *given, char **pinned, struct err
 	return d->n > from ? 0 : fail(err, ENOENT, "%s: has no file of split=%s", given, m->options->split);
 }
 
+static int add_s3(struct maker *m, const char *given, struct error *err)
+{
+	struct s3_found found;
+	size_t from = m->draft.n;
+	int r = m->has_store ? 0 : s3user_find(&m->store, err);
+	m->has_store |= r == 0;
+	if (r == 0)
+		r = s3_list(&m->draft, given, m->options, &m->store, &found, err);
+	if (r == 0 && !found.folder)
+		m->single = false;
+	return r == 0 && found.folder ? choose(m, from, found.base, given, err) : r;
+}
+
 static int add_source(struct maker *m, const char *given, char **pinned, struct error *err)
 {
 	char *text, *name;
@@ -469,6 +485,8 @@ static int add_source(struct maker *m, const char *given, char **pinned, struct 
 	if (m->options->name != NULL)
 		return fail(err, EINVAL, "%s: name=%s is for data sets of the Hub, hf://datasets/...", given,
 			    m->options->name);
+	if (s3_is(given))
+		return add_s3(m, given, err);
 	if (!url_is(given))
 		return add_path(m, given, false, err);
 	m->single = false;
@@ -594,6 +612,7 @@ int listing_make(const char *const *sources, size_t n, const struct listing_opti
 		free(m.pinned[i]);
 	free(m.pinned);
 	hubuser_free(&m.user);
+	s3user_free(&m.store);
 	free(m.draft.files);
 	free(m.draft.here);
 	buffer_free(&m.draft.text);

@@ -29,6 +29,7 @@
 #define HEADER_MAX (64u << 10)  /* all header lines of one hop, interim answers included */
 #define DROPPED_MAX (64u << 10) /* of the body of an answer that is not wanted, to keep its connection */
 #define POLL_MS 50              /* how late `stop` may be seen */
+#define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define SLOW 1024               /* bytes a second, below which an attempt is stalled */
 #define SLOWEST 4096            /* bytes a second over all of it, of which the total time-out is made */
 #define TOTAL_MAX_MS 600000
@@ -490,6 +491,9 @@ static struct curl_slist *fields_of(const char *if_match, const struct http_acce
 		}
 		buffer_free(&value);
 	}
+	/* libcurl takes the hash of the body (there is none) from here; only newer ones would make it. */
+	if (access != NULL && access->key != NULL)
+		list = add_field(list, "X-Amz-Content-Sha256", EMPTY_SHA256);
 	return add_field(list, "X-Amz-Security-Token", access != NULL ? access->session : NULL);
 }
 
