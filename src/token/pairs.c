@@ -10,13 +10,19 @@ int pairs_make(struct pairs *p, size_t n)
 		entries *= 2;
 	p->at = calloc(entries, sizeof *p->at);
 	p->mask = (uint32_t)(entries - 1);
-	return p->at != NULL ? 0 : -ENOMEM;
+	/* 1024 entries have 2^12 bits. */
+	p->shift = 64 - 12;
+	for (size_t k = 1024; k < entries; k *= 2)
+		p->shift--;
+	p->maybe = calloc(entries / 16, sizeof *p->maybe);
+	return p->at != NULL && p->maybe != NULL ? 0 : -ENOMEM;
 }
 
 void pairs_add(struct pairs *p, uint32_t left, uint32_t right, uint32_t rank)
 {
-	uint64_t key = (uint64_t)left << 21 | right;
-	uint32_t s = pairs_hash(key) & p->mask;
+	uint64_t key = (uint64_t)left << 21 | right, hash = pairs_hash(key), bit = hash >> p->shift;
+	uint32_t s = (uint32_t)(hash >> 32) & p->mask;
+	p->maybe[bit / 64] |= (uint64_t)1 << (bit % 64);
 	while (p->at[s] != 0 && p->at[s] >> 22 != key)
 		s = (s + 1) & p->mask;
 	p->at[s] = key << 22 | (rank + 1);
@@ -92,6 +98,7 @@ int pairs_of_bytes(struct pairs *p, const struct vocab *v)
 void pairs_free(struct pairs *p)
 {
 	free(p->at);
+	free(p->maybe);
 	free(p->made);
 	free(p->bytes);
 }

@@ -17,6 +17,9 @@
 struct pairs {
 	uint64_t *at;   /* open addressing: left 21 bits, right 21 bits, rank + 1 in 22 bits; 0 is empty */
 	uint32_t mask;  /* entries - 1 */
+	/* Bits, four an entry, one set for each pair: most neighbours are no pair, and this small table says so. */
+	uint64_t *maybe;
+	unsigned shift; /* of the hash, to a bit */
 	uint32_t *made; /* by rank: the id that the pair becomes; NULL: the rank is that id */
 	uint32_t *bytes; /* by two bytes, the first one high: the rank of their tokens */
 };
@@ -36,16 +39,18 @@ int pairs_of_bytes(struct pairs *p, const struct vocab *v);
 
 void pairs_free(struct pairs *p);
 
-static inline uint32_t pairs_hash(uint64_t key)
+static inline uint64_t pairs_hash(uint64_t key)
 {
-	return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+	return key * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 /* The rank of two neighbours, or PAIRS_NONE. */
 static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right)
 {
-	uint64_t key = (uint64_t)left << 21 | right;
-	for (uint32_t s = pairs_hash(key) & p->mask;; s = (s + 1) & p->mask) {
+	uint64_t key = (uint64_t)left << 21 | right, hash = pairs_hash(key), bit = hash >> p->shift;
+	if ((p->maybe[bit / 64] >> (bit % 64) & 1) == 0)
+		return PAIRS_NONE;
+	for (uint32_t s = (uint32_t)(hash >> 32) & p->mask;; s = (s + 1) & p->mask) {
 		uint64_t entry = p->at[s];
 		if (entry >> 22 == key && entry != 0)
 			return ((uint32_t)entry & PAIRS_MOST) - 1;
