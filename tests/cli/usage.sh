@@ -62,4 +62,31 @@ import json, sys
 d = json.load(sys.stdin)
 assert all(d[k][\"bytes_per_second\"] > 0 for k in (\"raw_warm\", \"raw_cold\", \"batches_warm\", \"batches_cold\", \"tokenizer_again\"))
 assert d[\"order\"][\"nanoseconds_per_row\"] > 0" && [ -z "$(find "$1" -name "fineweb-bench*")" ]' - "$tmp" "$sample"
+
+# complete LINE: what bash offers for its last word.
+complete() {
+	bash -c '. "$1" || exit 1; compopt() { :; }; COMP_LINE=$2; COMP_POINT=${#2}
+		read -ra COMP_WORDS <<<"${2//=/ = }"; case $2 in *" ") COMP_WORDS+=("") ;; esac
+		COMP_WORDS[0]=$FINEWEB; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _fineweb; printf "%s\n" "${COMPREPLY[@]}"' \
+		- "$top/completions/fineweb" "$1"
+}
+# offers LINE WORD...: all of these are among them.
+offers() {
+	complete "$1" >"$tmp/offered"
+	shift
+	for w in "$@"; do
+		grep -qxF -e "$w" "$tmp/offered" || { echo "no '$w' in:"; cat "$tmp/offered"; return 1; }
+	done
+}
+if command -v bash >/dev/null; then
+	check "completes subcommands" offers "fineweb " $subcommands
+	check "completes flags and options" offers "fineweb cat --" --rank --batch --where --seq-len --world-size --help
+	check "completes what has begun" same "--batch
+--batch-size
+" complete "fineweb cat --bat"
+	check "completes options of -o" offers "fineweb cat x -o seed=1,stri" 1,stride=
+	check "completes values" same "sequence
+piece
+" complete "fineweb cat x -o stride="
+fi
 finish

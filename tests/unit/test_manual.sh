@@ -41,6 +41,14 @@ done)"
 report "no entry is for something else" "$(echo "$entries" | while IFS='	' read -r name _; do
 	echo "$options" | grep -q "^$name	" || echo "$name is no option"
 done)"
+# Flags of each subcommand, in its own section.
+report "each flag of a subcommand is named" "$(./fineweb --help | sed -n 's/^  fineweb \([a-z]*\) .*/\1/p' | while read -r name; do
+	section=$(awk -v name="$name" '/^\.S[sh]/ { in_it = $1 == ".Ss" && $2 == "fineweb" && $3 == name } in_it' "$page")
+	[ -n "$section" ] || echo "no section for fineweb $name"
+	./fineweb "$name" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' | while read -r flag; do
+		echo "$section" | grep -qE "^\.It (.*, )?Fl (. , Fl )?-$flag( |\$)" || echo "fineweb $name --$flag"
+	done
+done)"
 if command -v groff >/dev/null 2>&1; then
 	report "groff has no complaint" "$(groff -mandoc -Tascii -ww -z "$page" "$top/doc/mount.fineweb.8" 2>&1)"
 else
