@@ -128,7 +128,10 @@ struct look {
 	size_t hash;
 };
 
-static inline int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const size_t *begin, size_t words,
+/* Inlined for each width, which is then a constant. */
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const size_t *begin, size_t words,
 				   void *ids, size_t done, unsigned width)
 {
 	const struct words *w = &e->t->words;
@@ -153,7 +156,7 @@ static inline int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n
 	return (int64_t)done;
 }
 
-static inline int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void *ids, unsigned width)
+ALWAYS int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void *ids, unsigned width)
 {
 	struct cut c;
 	size_t *begin = e->begin, words = 0;
