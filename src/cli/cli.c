@@ -22,6 +22,7 @@ static const struct entry {
 	subcommand *run;
 	const char *about;
 } entries[] = {
+	{ "prepare", prepare_run, "write the tokens of a source as shards" },
 	{ "cat", cat_run, "write batches of a source, tell where rows are from, find documents" },
 	{ "info", info_run, "tell what a source, a mount or a token file is" },
 	{ "plan", plan_run, "batch size, memory and time of a training run" },

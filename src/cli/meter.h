@@ -1,5 +1,5 @@
-/* meter: shows how far a subcommand is, from a thread of its own: on a terminal one line that is written anew, else a
- * line every 30 s; with json one object a line on stdout.
+/* meter: shows how far a subcommand is, from a thread of its own: on a terminal one line that is written
+ * anew, else a line every 30 s; with json one object a line on stdout.
  */
 #ifndef FW_CLI_METER_H
 #define FW_CLI_METER_H

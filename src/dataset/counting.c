@@ -248,6 +248,13 @@ int counting_made(void *arg, uint32_t file, uint32_t piece, int result, uint64_t
 		return fail(err, ENOTSUP, "%s: piece %" PRIu32 " has %" PRIu64 " tokens", name, piece,
 		            tokens);
 	int64_t n = manifest_tokens(d->manifest, file, piece);
+	if (n == -EAGAIN && d->by_column && d->streaming) {
+		/* Nobody has counted it before. */
+		int r = count_column(d, file, piece, err);
+		if (r != 0)
+			return r;
+		n = manifest_tokens(d->manifest, file, piece);
+	}
 	if (n == -EAGAIN && !d->by_column)
 		manifest_set_count(d->manifest, file, piece, (uint32_t)tokens, (uint32_t)documents);
 	if (n < 0 || (uint64_t)n == tokens)

@@ -340,17 +340,128 @@ int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct err
 	return read_tokens(s, s->at.file, s->at.piece, from, n, out, err);
 }
 
-uint32_t stream_files(struct dataset *d)
-{
-	return manifest_files(d->manifest);
-}
-
-int stream_file(struct dataset *d, uint32_t file, struct stream_file *out, struct error *err)
+int stream_file(struct dataset *d, uint32_t file, struct prepared_file *out, struct error *err)
 {
 	const struct listed_file *f = manifest_file(d->manifest, file);
-	out->name = f->name;
-	out->kind = kind_name(f->kind);
+	out->name = (char *)(uintptr_t)f->name;
+	out->kind = f->kind;
 	return manifest_pin(d->manifest, file, out->pin, err);
+}
+
+int stream_is_end(struct dataset *d, uint32_t file, uint32_t piece, struct error *err)
+{
+	struct stream s = { .d = d };
+	if (file + 1 < manifest_files(d->manifest))
+		return 0;
+	int64_t pieces = pieces_of(&s, file, true, err);
+	return pieces < 0 ? (int)pieces : piece >= pieces;
+}
+
+void stream_names(struct dataset *d, char out[HASH_HEX])
+{
+	uint8_t digest[HASH_SIZE];
+	struct hash *h = hash_new();
+	for (uint32_t f = 0; f < manifest_files(d->manifest); f++)
+		hash_add_text(h, manifest_file(d->manifest, f)->name);
+	hash_end(h, digest);
+	hash_hex(digest, sizeof digest, out);
+}
+
+/* ---- measuring ---- */
+
+/* Counts a file without tokenising; what a server has to answer side by side. */
+static int count_file(struct stream *s, uint32_t file, struct error *err)
+{
+	struct dataset *d = s->d;
+	int64_t pieces = pieces_of(s, file, true, err);
+	if (pieces < 0)
+		return (int)pieces;
+	for (uint32_t p = 0; !d->token_files && p < pieces; p++) {
+		const struct order_need need = { file, p };
+		while (manifest_tokens(d->manifest, file, p) == -EAGAIN) {
+			if (!d->by_column)
+				return fail(err, EAGAIN, "%s: is not counted",
+				            manifest_file(d->manifest, file)->name);
+			uint64_t seen = changes(d);
+			int r = 0;
+			if (d->sidecount == NULL)
+				r = counting_remote(d, &need, err);
+			for (uint32_t q = p; d->sidecount != NULL && q < pieces && q < p + SIDECOUNT_JOBS;
+			     q++) {
+				const struct order_need next = { file, q };
+				if (manifest_tokens(d->manifest, file, q) == -EAGAIN)
+					r = sidecount_want(d->sidecount, &next, q == p ? err : NULL);
+				if (q == p && r != 0 && r != -EAGAIN)
+					return r;
+			}
+			if (r == -EAGAIN)
+				r = wait_change(d, seen, err);
+			if (r != 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* Tokens that a piece gives to the stream when nothing is left out. */
+static uint64_t given(struct stream *s, uint32_t file, uint32_t piece, bool *shares)
+{
+	*shares = false;
+	return s->d->token_files ? own_tokens(s, file, piece, shares)
+	                         : (uint64_t)manifest_tokens(s->d->manifest, file, piece);
+}
+
+int stream_measure(struct dataset *d, struct stream_plan *out, struct error *err)
+{
+	struct stream s = { .d = d };
+	uint64_t counted = 0, want = d->options.val_tokens;
+	*out = (struct stream_plan){ 0 };
+	for (uint32_t f = 0; f < manifest_files(d->manifest); f++) {
+		int r = count_file(&s, f, err);
+		int64_t pieces = r == 0 ? manifest_pieces(d->manifest, f) : 0;
+		for (uint32_t p = 0; r == 0 && p < pieces; p++) {
+			bool shares, held = counted < want;
+			int64_t n = manifest_tokens(d->manifest, f, p);
+			if (n < 0) {
+				manifest_cause(d->manifest, f, p, err);
+				return (int)n;
+			}
+			uint64_t tokens = given(&s, f, p, &shares);
+			*(held ? &out->held : &out->train) += tokens;
+			counted += (uint64_t)n;
+			if (held && counted >= want) {
+				out->held += shares;
+				out->cut = (struct prepared_place){ f, p + 1, 0 };
+			}
+		}
+		if (r != 0)
+			return r;
+	}
+	if (counted < want || (want > 0 && out->train == 0))
+		return fail(err, EINVAL,
+		            "val_tokens=%" PRIu64 " holds out everything: the source has %" PRIu64 " tokens",
+		            want, counted);
+	return 0;
+}
+
+void stream_seek(struct dataset *d, const struct stream_plan *plan, uint64_t token,
+                 struct prepared_place *out)
+{
+	struct stream s = { .d = d };
+	*out = plan->cut;
+	for (uint32_t f = plan->cut.file; token > 0 && f < manifest_files(d->manifest); f++) {
+		int64_t pieces = manifest_pieces(d->manifest, f);
+		for (uint32_t p = f == plan->cut.file ? plan->cut.piece : 0; token > 0 && p < pieces; p++) {
+			bool shares;
+			uint64_t tokens = given(&s, f, p, &shares);
+			if (token < tokens) {
+				*out = (struct prepared_place){ f, p, token };
+				return;
+			}
+			token -= tokens;
+			*out = (struct prepared_place){ f, p + 1, 0 };
+		}
+	}
 }
 
 double stream_share(struct dataset *d, uint32_t file, uint32_t piece)

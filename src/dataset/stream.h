@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "dataset/dataset.h"
+#include "dataset/prepared.h"
 #include "fetch/starts.h"
 
 struct stream;
@@ -50,15 +51,25 @@ int stream_next(struct stream *s, struct stream_piece *out, struct error *err);
  * more that it shares. Little-endian, of the data set's width. 0 or -errno as above. */
 int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct error *err);
 
-/* Name, pin (32 bytes) and number of pieces of a file that the stream has come to; of token files also their
- * tokens. */
-struct stream_file {
-	const char *name; /* the data set's */
-	const char *kind; /* as kind_name says */
-	uint8_t pin[32];
+/* What a record has of a file that the stream has come to; out->name is the data set's. May wait for its pin.
+ */
+int stream_file(struct dataset *d, uint32_t file, struct prepared_file *out, struct error *err);
+/* Whether no piece stands at or behind a place. 0 or 1; or as stream_next. May wait. */
+int stream_is_end(struct dataset *d, uint32_t file, uint32_t piece, struct error *err);
+/* SHA-256 over the names of all files. */
+void stream_names(struct dataset *d, char out[HASH_HEX]);
+
+/* Where the parts of a source lie, for who takes a part of it without having read what comes before. */
+struct stream_plan {
+	struct prepared_place cut; /* the training part begins here */
+	uint64_t held, train;      /* tokens of both parts, as `prepare` writes them */
 };
-int stream_file(struct dataset *d, uint32_t file, struct stream_file *out, struct error *err);
-uint32_t stream_files(struct dataset *d);
+/* Counts what costs no tokenising, or waits for a server. 0; -EAGAIN: something must be tokenised to be
+ * counted; or why some piece cannot be counted. */
+int stream_measure(struct dataset *d, struct stream_plan *out, struct error *err);
+/* The place of a token of the training part; token <= train. */
+void stream_seek(struct dataset *d, const struct stream_plan *plan, uint64_t token,
+                 struct prepared_place *out);
 
 /* How much of the source lies before a piece, 0 to 1: by bytes where all sizes are known, else by files. */
 double stream_share(struct dataset *d, uint32_t file, uint32_t piece);
