@@ -57,30 +57,6 @@ static bool is_id(const char *s, size_t n)
 	return n > 0 && n <= ID_PART && s[0] != '.';
 }
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-	                              : -1;
-}
-
-/* "refs%2Fpr%2F1" as "refs/pr/1", in place. */
-static void decode(char *s)
-{
-	char *to = s;
-	for (; *s != '\0'; s++) {
-		int a = s[0] == '%' ? hex(s[1]) : -1, b = a >= 0 ? hex(s[2]) : -1;
-		if (b >= 0 && a * 16 + b != 0) {
-			*to++ = (char)(a * 16 + b);
-			s += 2;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
 /* How many bytes a revision has: it ends at '/', but for refs/convert/NAME and refs/pr/NUMBER. */
 static size_t revision_length(const char *s)
 {
@@ -111,7 +87,7 @@ static int parse(struct hub *h)
 	h->path = strndup(at, n);
 	if (h->id == NULL || h->revision == NULL || h->path == NULL)
 		return fail(h->err, ENOMEM, "out of memory");
-	decode(h->revision);
+	url_decode(h->revision, h->revision, strlen(h->revision) + 1);
 	if (n > HUB_PATH)
 		return wrong(h, "has a path that is too long");
 	return 0;

@@ -2,7 +2,8 @@
  *
  * A source is a file, a directory (walked), a glob, a `.txt` of paths (relative to it) and URLs one a
  * line (blank lines and lines that begin with # are passed over), an http(s) URL of one file or of a
- * `.txt`, whose lines are URLs, or paths relative to its URL; or of the Hub (hub.h). Several are one list.
+ * `.txt`, whose lines are URLs, or paths relative to its URL; a web server's folder (webfolder.h), of the
+ * Hub (hub.h), or of an S3 store (s3.h). Several are one list.
  * Canonical order is
  * by name, byte-wise; the name is the path relative to the one directory, or to the folders of the one
  * glob before its first wildcard, that is the source; else (several sources, a list, a file) the path

@@ -91,6 +91,29 @@ static int add_encoded(struct buffer *b, const char *text, struct error *err)
 	return r;
 }
 
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void url_decode(const char *text, char *out, size_t size)
+{
+	size_t n = 0;
+	for (; *text != '\0' && n + 1 < size; text++) {
+		int a = text[0] == '%' ? hex(text[1]) : -1, b = a >= 0 ? hex(text[2]) : -1;
+		if (b >= 0 && a * 16 + b != 0) {
+			out[n++] = (char)(a * 16 + b);
+			text += 2;
+		} else {
+			out[n++] = *text;
+		}
+	}
+	out[n] = '\0';
+}
+
 int url_add_encoded(struct buffer *b, const char *text, const char *keep, struct error *err)
 {
 	static const char digits[] = "0123456789ABCDEF";

@@ -37,6 +37,10 @@ struct span url_file(const char *url);
  * malloc'ed. 0; -EINVAL: another scheme, or too long; -ENOMEM. */
 int url_join(const char *list, const char *line, char **out, struct error *err);
 
+/* Percent signs and two hex digits as bytes; "%00" and what is none stays as it is. At most size - 1 bytes and a NUL
+ * are written; out may be text itself. */
+void url_decode(const char *text, char *out, size_t size);
+
 /* Appends text with each byte percent-encoded but A-Z a-z 0-9 - . _ ~ and those in `keep`: what signatures of S3
  * stores expect. 0 or -ENOMEM. */
 int url_add_encoded(struct buffer *b, const char *text, const char *keep, struct error *err);

@@ -169,7 +169,7 @@ answers() {
 	"$PYTHON" -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1)' "$1" 2>/dev/null
 }
 
-# start_nginx FOLDER: serves it on 127.0.0.1; the address is then in $nginx.
+# start_nginx FOLDER [SETTINGS]: serves it on 127.0.0.1; the address is then in $nginx.
 start_nginx() {
 	command -v nginx >/dev/null || return 1
 	port=$(free_port)
@@ -188,7 +188,7 @@ start_nginx() {
 			fastcgi_temp_path $tmp/nginx/fastcgi;
 			uwsgi_temp_path $tmp/nginx/uwsgi;
 			scgi_temp_path $tmp/nginx/scgi;
-			server { listen 127.0.0.1:$port; root $1; }
+			server { listen 127.0.0.1:$port; root $1; ${2-} }
 		}
 	END
 	start nginx -p "$tmp/nginx" -c "$tmp/nginx/nginx.conf" >"$tmp/nginx/said" 2>&1
