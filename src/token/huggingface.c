@@ -13,7 +13,7 @@ struct reader {
 	const char *name;
 	struct error *err;
 	struct buffer key, bytes, entries; /* bytes of all tokens; struct entry for each */
-	struct span normalizer, pre_tokenizer, post_processor, added, vocab, merges;
+	struct span normalizer, pre_tokenizer, added, vocab, merges;
 	struct span small[6]; /* of the model, in the order of small_keys */
 };
 
@@ -38,19 +38,19 @@ static bool key_is(const struct reader *r, const char *text)
 	return span_is(span_of(r->key.at, r->key.n), text);
 }
 
-/* Notes where the parts of the model lie. */
-static int find_model(struct reader *r, struct span model)
+/* Takes the model, and notes where its parts lie. */
+static int find_model(struct reader *r, struct span *model)
 {
 	bool first = true;
 	int more;
-	if (!scan_mark(&model, '{'))
+	if (!scan_mark(model, '{'))
 		return damaged(r, "\"model\" is not an object");
-	while ((more = scan_member(&model, &first, &r->key)) > 0) {
+	while ((more = scan_member(model, &first, &r->key)) > 0) {
 		struct span *where = key_is(r, "vocab") ? &r->vocab : key_is(r, "merges") ? &r->merges : NULL;
 		for (size_t i = 0; where == NULL && i < SMALL_KEYS; i++)
 			if (key_is(r, small_keys[i]))
 				where = &r->small[i];
-		if (!scan_skip(&model, where))
+		if (!scan_skip(model, where))
 			return damaged(r, "malformed JSON in \"model\"");
 	}
 	return more < 0 ? damaged(r, "malformed JSON in \"model\"") : 0;
@@ -59,25 +59,26 @@ static int find_model(struct reader *r, struct span model)
 /* Notes where the parts of the file lie. */
 static int find_parts(struct reader *r, struct span file)
 {
-	struct span model = { 0 };
-	bool first = true;
+	bool first = true, model = false;
 	int more;
 	if (!scan_mark(&file, '{'))
 		return damaged(r, "not a JSON object");
 	while ((more = scan_member(&file, &first, &r->key)) > 0) {
 		struct span *where = key_is(r, "normalizer") ? &r->normalizer :
 				     key_is(r, "pre_tokenizer") ? &r->pre_tokenizer :
-				     key_is(r, "post_processor") ? &r->post_processor :
-				     key_is(r, "added_tokens") ? &r->added :
-				     key_is(r, "model") ? &model : NULL;
-		if (!scan_skip(&file, where))
+				     key_is(r, "added_tokens") ? &r->added : NULL;
+		if (where == NULL && key_is(r, "model")) {
+			int failed = find_model(r, &file);
+			if (failed < 0)
+				return failed;
+			model = true;
+		} else if (!scan_skip(&file, where)) {
 			return damaged(r, "malformed JSON");
+		}
 	}
 	if (more < 0)
 		return damaged(r, "malformed JSON");
-	if (model.n == 0)
-		return damaged(r, "no \"model\"");
-	return find_model(r, model);
+	return model ? 0 : damaged(r, "no \"model\"");
 }
 
 /* A small part as a tree, null when it is not there. Reference of the caller. */
@@ -407,24 +408,25 @@ static int add_merge(struct reader *r, struct merge_reader *m, uint32_t rank)
 static int read_merges(struct reader *r, const struct letters *l)
 {
 	struct merge_reader m = { .letters = l };
-	struct span s = r->merges, counted = r->merges;
-	size_t most = 0;
+	struct span s = r->merges;
+	/* Between two items is a comma; there may be others. */
+	size_t most = 1;
+	for (size_t i = 0; i < s.n; i++)
+		most += s.at[i] == ',';
+	if (most > PAIRS_MOST)
+		most = PAIRS_MOST;
 	bool first = true;
 	int more = 0, failed = 0;
 	uint32_t rank = 0;
-	if (scan_mark(&counted, '['))
-		for (; (more = scan_item(&counted, &first)) > 0 && scan_skip(&counted, NULL); most++)
-			;
-	if (most > PAIRS_MOST)
-		return fail(r->err, ENOTSUP, "%s: %zu merges, at most %u are supported", r->name, most, PAIRS_MOST);
-	first = true;
 	r->t->pairs.made = malloc((most + 1) * sizeof *r->t->pairs.made);
 	if (r->t->pairs.made == NULL || pairs_make(&r->t->pairs, most) < 0)
 		failed = fail(r->err, ENOMEM, "%s: out of memory", r->name);
 	else if (!scan_mark(&s, '['))
 		failed = damaged(r, "\"merges\" is not an array");
 	while (failed == 0 && (more = scan_item(&s, &first)) > 0) {
-		if (rank >= most || !take_merge(&s, &m))
+		if (rank >= most)
+			failed = fail(r->err, ENOTSUP, "%s: more than %u merges are not supported", r->name, PAIRS_MOST);
+		else if (!take_merge(&s, &m))
 			failed = fail(r->err, EBADMSG, "%s: \"merges\": item %u is not two tokens", r->name, rank);
 		else
 			failed = add_merge(r, &m, rank++);

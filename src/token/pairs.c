@@ -53,14 +53,25 @@ static int pairs_of_cuts(struct pairs *p, const struct vocab *v, const uint8_t *
 {
 	if (pairs_make(p, v->n) < 0)
 		return -ENOMEM;
-	for (uint32_t id = 0; id < v->n; id++) {
-		struct span token = vocab_bytes(v, id);
-		if (cuts[id] == 0 || cuts[id] >= token.n)
+	/* Many at a time, so that their memory is fetched together. */
+	enum { AHEAD = 32 };
+	uint32_t left[AHEAD], right[AHEAD], made[AHEAD], n = 0;
+	for (uint32_t id = 0; id <= v->n; id++) {
+		if (n == AHEAD || id == v->n) {
+			for (uint32_t i = 0; i < n; i++)
+				pairs_add(p, left[i], right[i], made[i]);
+			n = 0;
+		}
+		struct span token = id < v->n ? vocab_bytes(v, id) : span_of(NULL, 0);
+		if (token.n < 2 || cuts[id] == 0 || cuts[id] >= token.n)
 			continue;
-		uint32_t left = vocab_find(v, token.at, cuts[id]);
-		uint32_t right = vocab_find(v, token.at + cuts[id], token.n - cuts[id]);
-		if (left != VOCAB_NONE && right != VOCAB_NONE)
-			pairs_add(p, left, right, id);
+		left[n] = vocab_find(v, token.at, cuts[id]);
+		right[n] = vocab_find(v, token.at + cuts[id], token.n - cuts[id]);
+		if (left[n] == VOCAB_NONE || right[n] == VOCAB_NONE)
+			continue;
+		uint64_t key = (uint64_t)left[n] << 21 | right[n];
+		__builtin_prefetch(&p->at[(uint32_t)(pairs_hash(key) >> 32) & p->mask], 1);
+		made[n++] = id;
 	}
 	return 0;
 }

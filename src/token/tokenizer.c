@@ -179,18 +179,29 @@ int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info 
 	return r;
 }
 
-/* A token whose word is known to become it. Once all are there, a short word that is not is none. */
+/* Puts tokens that become themselves among the words. Once all are there, a short word that is not is none. */
 static void seed(struct tokenizer *t)
 {
-	bool all = t->whole;
-	for (uint32_t id = 0; t->whole && id < t->vocab.n; id++) {
-		struct span token = vocab_bytes(&t->vocab, id);
+	enum { AHEAD = 32 };
+	struct word_key key[AHEAD];
+	size_t hash[AHEAD];
+	uint32_t ids[AHEAD], n = 0;
+	t->seeded = t->whole;
+	for (uint32_t id = 0; t->whole && id <= t->vocab.n; id++) {
+		/* Many at a time, so that their memory is fetched together. */
+		if (n == AHEAD || id == t->vocab.n) {
+			for (uint32_t i = 0; i < n; i++)
+				t->seeded = words_seed(&t->words, key[i], hash[i], ids[i], t->width) && t->seeded;
+			n = 0;
+		}
+		struct span token = id < t->vocab.n ? vocab_bytes(&t->vocab, id) : span_of(NULL, 0);
 		if (token.n == 0 || token.n > WORD_BYTES || vocab_is_hidden(&t->vocab, id))
 			continue;
-		struct word_key key = word_key(token.at, token.n);
-		all = words_add(&t->words, key, word_hash(key), &id, 1, t->width) && all;
+		key[n] = word_key(token.at, token.n);
+		hash[n] = word_hash(key[n]);
+		__builtin_prefetch(&t->words.at[hash[n] & t->words.mask], 1);
+		ids[n++] = id;
 	}
-	t->seeded = all;
 }
 
 int tokenizer_cache(struct tokenizer *t, size_t bytes)

@@ -95,6 +95,25 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 	return false;
 }
 
+bool words_seed(struct words *w, struct word_key key, size_t hash, uint32_t id, unsigned width)
+{
+	uint64_t two[2];
+	size_t left = atomic_load_explicit(w->left, memory_order_relaxed);
+	pack(&id, 1, width, two);
+	for (size_t i = 0; left > 0 && i < WORD_PLACES; i++) {
+		struct word *e = &w->at[(hash ^ i) & w->mask];
+		if (atomic_load_explicit(&e->hi, memory_order_relaxed) != 0)
+			continue;
+		atomic_store_explicit(w->left, left - 1, memory_order_relaxed);
+		atomic_store_explicit(&e->lo, key.lo, memory_order_relaxed);
+		atomic_store_explicit(&e->ids[0], two[0], memory_order_relaxed);
+		atomic_store_explicit(&e->ids[1], two[1], memory_order_relaxed);
+		atomic_store_explicit(&e->hi, key.hi, memory_order_relaxed);
+		return true;
+	}
+	return false;
+}
+
 #define HEAD 4
 
 const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, unsigned width, unsigned *count)
