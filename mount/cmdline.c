@@ -65,9 +65,29 @@ static int take_word(struct words *w, char *word, struct error *err)
 	return 0;
 }
 
+bool cmdline_is_helper(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	return strncmp(slash == NULL ? name : slash + 1, "mount.", 6) == 0;
+}
+
+/* Words of mount(8)'s convention for helpers: what asks for nothing here is taken. False: it is none. */
+static bool take_flag_of_helper(struct cmdline *c, int argc, char **argv, int *i)
+{
+	const char *a = argv[*i];
+	if ((strcmp(a, "-N") == 0 || strcmp(a, "-t") == 0) && *i + 1 < argc) {
+		++*i;
+		return true;
+	}
+	if (a[1] == 0 || strspn(a + 1, "sfnv") != strlen(a + 1))
+		return false;
+	c->fake |= strchr(a, 'f') != NULL;
+	return true;
+}
+
 static int split_words(int argc, char **argv, struct cmdline *c, struct words *w, struct error *err)
 {
-	bool plain = false;
+	bool plain = false, helper = cmdline_is_helper(argv[0]);
 	int r = 0;
 	for (int i = 1; i < argc && r == 0; i++) {
 		char *a = argv[i];
@@ -75,6 +95,8 @@ static int split_words(int argc, char **argv, struct cmdline *c, struct words *w
 			r = take_word(w, a, err);
 		else if (strcmp(a, "--") == 0)
 			plain = true;
+		else if (helper && take_flag_of_helper(c, argc, argv, &i))
+			continue;
 		else if (strcmp(a, "-f") == 0)
 			c->foreground = true;
 		else if (strcmp(a, "-d") == 0)

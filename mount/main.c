@@ -28,7 +28,9 @@ static int mount_main(int argc, char **argv)
 	/* A descriptor that the daemon inherits, as a pipe's end, would keep whoever reads the other end
 	 * waiting. */
 	close_range(3, ~0U, 0);
-	if (r == 0) {
+	if (r == 0 && line.fake) {
+		code = EXIT_MOUNTED;
+	} else if (r == 0) {
 		if (line.sample)
 			log_warning("no source is named: mounting the bundled sample, %s",
 			            line.options.source[0]);
@@ -45,7 +47,7 @@ static int mount_main(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	open_stdio();
-	if (argc > 1 && cli_knows(argv[1]))
+	if (argc > 1 && !cmdline_is_helper(argv[0]) && cli_knows(argv[1]))
 		return cli_main(argc, argv);
 	return mount_main(argc, argv);
 }

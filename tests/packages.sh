@@ -3,6 +3,7 @@
 BUILD_PACKAGES="gcc libc6-dev make autoconf automake pkgconf fuse3 libfuse3-dev libcurl4-openssl-dev libssl-dev
 	liblmdb-dev libzstd-dev zlib1g-dev libsnappy-dev libbrotli-dev liblz4-dev libjansson-dev libyaml-dev"
 SHOW_PACKAGES="bsdextrautils"
+DEB_PACKAGES="debhelper dpkg-dev lintian debootstrap fakeroot"
 TEST_PACKAGES="bsdextrautils libcunit1-dev nginx-light python3 python3-numpy util-linux"
 
 # Runs a command as root: directly, or through sudo.

@@ -5,6 +5,8 @@
 #   sh tests/run.sh                the plain build (--plain)
 #   sh tests/run.sh --sanitize     all of it under AddressSanitizer and UBSan
 #   sh tests/run.sh --tsan         the unit tests under ThreadSanitizer
+#   sh tests/run.sh --torch        what needs PyTorch: gigabytes, in a venv at $TORCH_VENV (~/.cache/fineweb-venv)
+#   sh tests/run.sh --deb          the Debian package, built, and installed in a system of its own (debootstrap)
 #
 # More than one may be given; the last line is then their sum.
 set -u
@@ -80,36 +82,55 @@ read_tap() {
 		}' "$1"
 }
 
+# script FOLDER tests/GROUP/NAME.sh: one test that is a shell script, with the program that was built in FOLDER.
+script() {
+	name=$(basename "$(dirname "$2")")/$(basename "$2" .sh)
+	log=$1/$(echo "$name" | tr / -).log
+	begun=$(date +%s)
+	if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
+		as_root env FINEWEB="$PWD/$1/stage/bin/fineweb" PYTHON_TORCH="${PYTHON_TORCH-}" HOME="${HOME-/}" \
+			timeout -k 30 900 sh "$2" >"$log" 2>&1
+	else
+		echo "1..0 # SKIP needs root" >"$log"
+	fi
+	set -- "$1" $(read_tap "$log" $?)
+	echo "$name: $2 passed, $3 failed, $4 skipped ($(($(date +%s) - begun)) s)"
+	sed -n 's/^1\.\.0 # SKIP/  skipped:/p; s/.*# SKIP/  skipped:/p' "$log" | sort -u
+	if [ "$3" != 0 ]; then
+		grep -E -A 12 '^(not ok|Bail out)' "$log" || tail -n 5 "$log"
+	fi
+	passed=$((passed + $2))
+	failed=$((failed + $3))
+	skipped=$((skipped + $4))
+}
+
 mounts() {
 	echo "mount tests with $1/stage/bin/fineweb"
 	for t in tests/mount/*.sh; do
-		name=$(basename "$t" .sh)
-		[ "$name" != functions ] || continue
-		log=$1/mount-$name.log
-		begun=$(date +%s)
-		if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
-			as_root env FINEWEB="$PWD/$1/stage/bin/fineweb" timeout -k 30 600 sh "$t" >"$log" 2>&1
-		else
-			echo "1..0 # SKIP needs root" >"$log"
-		fi
-		set -- "$1" $(read_tap "$log" $?)
-		echo "mount/$name: $2 passed, $3 failed, $4 skipped ($(($(date +%s) - begun)) s)"
-		sed -n 's/^1\.\.0 # SKIP/  skipped:/p; s/.*# SKIP/  skipped:/p' "$log" | sort -u
-		if [ "$3" != 0 ]; then
-			grep -E -A 12 '^(not ok|Bail out)' "$log" || tail -n 5 "$log"
-		fi
-		passed=$((passed + $2))
-		failed=$((failed + $3))
-		skipped=$((skipped + $4))
+		[ "$(basename "$t")" = functions.sh ] || script "$1" "$t"
 	done
+}
+
+# PyTorch from PyPI, once; where it cannot be had the test says so and is skipped.
+torch() {
+	venv=${TORCH_VENV-${HOME-/root}/.cache/fineweb-venv}
+	if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c 'import torch, datasets' 2>/dev/null; then
+		echo "installing torch in $venv"
+		install_packages python3-venv
+		python3 -m venv "$venv" && "$venv/bin/pip" install -q numpy torch datasets transformers accelerate jax >"$1/pip.log" 2>&1 ||
+			tail -n 2 "$1/pip.log"
+	fi
+	PYTHON_TORCH=$venv/bin/python
+	script "$1" tests/trainers/torch.sh
+	PYTHON_TORCH=
 }
 
 [ $# -gt 0 ] || set -- --plain
 for mode in "$@"; do
 	case $mode in
-	--plain | --sanitize | --tsan) ;;
+	--plain | --sanitize | --tsan | --torch | --deb) ;;
 	*)
-		echo "usage: sh tests/run.sh [--plain] [--sanitize] [--tsan]" >&2
+		echo "usage: sh tests/run.sh [--plain] [--sanitize] [--tsan] [--torch] [--deb]" >&2
 		exit 2
 		;;
 	esac
@@ -139,6 +160,15 @@ for mode in "$@"; do
 		wrap="setarch -R"
 		unit build-tsan
 		wrap=
+		;;
+	--torch)
+		build build
+		torch build
+		;;
+	--deb)
+		build build
+		install_packages $DEB_PACKAGES || fatal "could not install packages"
+		script build tests/deb/deb.sh
 		;;
 	esac
 done

@@ -11,9 +11,10 @@ static struct cmdline line;
 static struct error err;
 
 /* Reads a command line of at most 15 words, with `environment` (FINEWEB_CONFIG=/dev/null is added to it). */
+static const char *program = "fineweb";
 static int read_words(const char *variable, const char *const *words)
 {
-	char *argv[16] = { strdup("fineweb") }, *environment[3] = { strdup("FINEWEB_CONFIG=/dev/null") };
+	char *argv[16] = { strdup(program) }, *environment[3] = { strdup("FINEWEB_CONFIG=/dev/null") };
 	int argc = 1;
 	while (words[argc - 1] != NULL && argc < 15) {
 		argv[argc] = strdup(words[argc - 1]);
@@ -48,6 +49,30 @@ static void test_words(void)
 	CU_ASSERT_EQUAL(READ(NULL, "none", "/mnt/fw", "-o", "source=/dev/null,source=/dev/zero"), 0);
 	CU_ASSERT(line.options.sources == 2 && strcmp(line.options.source[1], "/dev/zero") == 0);
 	cmdline_free(&line);
+}
+
+/* mount(8), "External helpers": mount.suffix spec dir [-sfnv] [-N namespace] [-o options] [-t type.subtype]
+ */
+static void test_helper(void)
+{
+	CU_ASSERT(cmdline_is_helper("/sbin/mount.fineweb") && cmdline_is_helper("mount.fineweb"));
+	CU_ASSERT_FALSE(cmdline_is_helper("/mount./fineweb"));
+	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-f"), 0);
+	CU_ASSERT(line.foreground && !line.fake);
+	cmdline_free(&line);
+	program = "/usr/sbin/mount.fineweb";
+	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-s", "-nv", "-N", "/proc/1/ns/mnt", "-t",
+	                     "fineweb.x", "-o", "rw,seed=5"),
+	                0);
+	CU_ASSERT_STRING_EQUAL(line.mountpoint, "/mnt/fw");
+	CU_ASSERT(line.options.seed == 5 && !line.foreground && !line.fake && !line.debug);
+	cmdline_free(&line);
+	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-f", "-v", "-o", "rw"), 0);
+	CU_ASSERT(line.fake && !line.foreground);
+	cmdline_free(&line);
+	CU_ASSERT_EQUAL(READ(NULL, "/dev/null", "/mnt/fw", "-sx"), -EINVAL);
+	cmdline_free(&line);
+	program = "fineweb";
 }
 
 static void test_commas(void)
@@ -144,6 +169,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{ "words and options", test_words },
+		{ "the convention of mount helpers", test_helper },
 		{ "commas in values", test_commas },
 		{ "options of mount(8), fstab and FUSE", test_options_of_mount },
 		{ "mistakes say what is wrong", test_mistakes },

@@ -41,6 +41,8 @@ done)"
 report "no entry is for something else" "$(echo "$entries" | while IFS='	' read -r name _; do
 	echo "$options" | grep -q "^$name	" || echo "$name is no option"
 done)"
+report "fineweb.conf is what conf.awk makes of the options" \
+	"$(./fineweb --help | awk -f "$top/doc/conf.awk" | diff - "$top/doc/fineweb.conf" 2>&1)"
 # Flags of each subcommand, in its own section.
 report "each flag of a subcommand is named" "$(./fineweb --help | sed -n 's/^  fineweb \([a-z]*\) .*/\1/p' | while read -r name; do
 	section=$(awk -v name="$name" '/^\.S[sh]/ { in_it = $1 == ".Ss" && $2 == "fineweb" && $3 == name } in_it' "$page")
