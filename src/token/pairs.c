@@ -48,31 +48,49 @@ static size_t each_cut(const struct vocab *v, const uint32_t *parent, struct pai
 	return n;
 }
 
+/* A token and the two that it is made of. */
+struct made {
+	struct span left, right;
+	uint32_t left_hash, right_hash, left_id, right_id, id;
+};
+
+/* Adds up to 32 pairs: many at a time, so that their memory is fetched together. */
+static void add_many(struct pairs *p, const struct vocab *v, struct made *m, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		m[i].left_hash = vocab_hash(v, m[i].left.at, m[i].left.n);
+		m[i].right_hash = vocab_hash(v, m[i].right.at, m[i].right.n);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		m[i].left_id = vocab_find_hashed(v, m[i].left.at, m[i].left.n, m[i].left_hash);
+		m[i].right_id = vocab_find_hashed(v, m[i].right.at, m[i].right.n, m[i].right_hash);
+		uint64_t key = (uint64_t)m[i].left_id << 21 | m[i].right_id;
+		__builtin_prefetch(&p->at[(uint32_t)(pairs_hash(key) >> 32) & p->mask], 1);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (m[i].left_id != VOCAB_NONE && m[i].right_id != VOCAB_NONE)
+			pairs_add(p, m[i].left_id, m[i].right_id, m[i].id);
+}
+
 /* The pairs that the cuts name. */
 static int pairs_of_cuts(struct pairs *p, const struct vocab *v, const uint8_t *cuts)
 {
+	struct made m[32];
+	unsigned n = 0;
 	if (pairs_make(p, v->n) < 0)
 		return -ENOMEM;
-	/* Many at a time, so that their memory is fetched together. */
-	enum { AHEAD = 32 };
-	uint32_t left[AHEAD], right[AHEAD], made[AHEAD], n = 0;
-	for (uint32_t id = 0; id <= v->n; id++) {
-		if (n == AHEAD || id == v->n) {
-			for (uint32_t i = 0; i < n; i++)
-				pairs_add(p, left[i], right[i], made[i]);
+	for (uint32_t id = 0; id < v->n; id++) {
+		struct span token = vocab_bytes(v, id);
+		if (cuts[id] == 0 || cuts[id] >= token.n)
+			continue;
+		m[n++] = (struct made){ .left = span_of(token.at, cuts[id]), .id = id,
+					.right = span_of(token.at + cuts[id], token.n - cuts[id]) };
+		if (n == sizeof m / sizeof *m) {
+			add_many(p, v, m, n);
 			n = 0;
 		}
-		struct span token = id < v->n ? vocab_bytes(v, id) : span_of(NULL, 0);
-		if (token.n < 2 || cuts[id] == 0 || cuts[id] >= token.n)
-			continue;
-		left[n] = vocab_find(v, token.at, cuts[id]);
-		right[n] = vocab_find(v, token.at + cuts[id], token.n - cuts[id]);
-		if (left[n] == VOCAB_NONE || right[n] == VOCAB_NONE)
-			continue;
-		uint64_t key = (uint64_t)left[n] << 21 | right[n];
-		__builtin_prefetch(&p->at[(uint32_t)(pairs_hash(key) >> 32) & p->mask], 1);
-		made[n++] = id;
 	}
+	add_many(p, v, m, n);
 	return 0;
 }
 

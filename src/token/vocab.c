@@ -199,16 +199,26 @@ static uint32_t hash_bytes(const uint8_t *p, size_t n)
 	return (uint32_t)(h >> 32);
 }
 
-uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n)
+uint32_t vocab_hash(const struct vocab *v, const uint8_t *p, size_t n)
 {
-	if (n > v->longest)
-		return VOCAB_NONE;
-	for (uint32_t s = hash_bytes(p, n) & v->mask; v->slot[s] != 0; s = (s + 1) & v->mask) {
+	uint32_t hash = hash_bytes(p, n);
+	__builtin_prefetch(&v->slot[hash & v->mask]);
+	return hash;
+}
+
+uint32_t vocab_find_hashed(const struct vocab *v, const uint8_t *p, size_t n, uint32_t hash)
+{
+	for (uint32_t s = hash & v->mask; v->slot[s] != 0; s = (s + 1) & v->mask) {
 		struct span token = vocab_bytes(v, v->slot[s] - 1);
 		if (token.n == n && memcmp(token.at, p, n) == 0)
 			return v->slot[s] - 1;
 	}
 	return VOCAB_NONE;
+}
+
+uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n)
+{
+	return n <= v->longest ? vocab_find_hashed(v, p, n, hash_bytes(p, n)) : VOCAB_NONE;
 }
 
 int vocab_index(struct vocab *v, const char *name, struct error *err)
