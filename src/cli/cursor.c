@@ -58,7 +58,7 @@ static int note_left_out(struct cursor *c, struct prepared *record, struct error
 static int note_piece(struct cursor *c, struct prepared *record, struct error *err)
 {
 	const struct stream_piece *p = &c->piece;
-	uint64_t documents = 0;
+	uint64_t documents = p->starts != NULL ? 0 : p->documents;
 	if (p->starts != NULL)
 		while (documents < starts_number(p->starts) &&
 		       starts_at(p->starts, (size_t)documents)->token < p->tokens)

@@ -15,6 +15,7 @@
 #include "dataset/internal.h"
 #include "dataset/prefetch.h"
 #include "dataset/sidecount.h"
+#include "dataset/stored.h"
 #include "io/listing.h"
 
 #define LISTEN_NS 5000000000 /* counting goes on for so long before the mount is ready */
@@ -162,7 +163,14 @@ static int choose_counts(struct dataset *d, struct error *err)
 	struct options *o = &d->options;
 	bool column = false;
 	const struct listed_file *first = manifest_file(d->manifest, 0);
-	bool parquet = first->kind == KIND_PARQUET;
+	bool parquet = first->kind == KIND_PARQUET && d->stored == NULL;
+	if (d->stored != NULL) {
+		int r = stored_options(d->stored, o, d->tokenizer.sha256, &column, err);
+		if (r == 0)
+			r = stored_count(d->stored, d->manifest, o, err);
+		if (r != 0)
+			return r;
+	}
 	if (parquet && o->counts != COUNTS_EXACT &&
 	    (o->counts == COUNTS_COLUMN || strcmp(o->tokenizer, "gpt2") == 0)) {
 		int r = opening_first_counts(d, &column, err);
@@ -177,7 +185,7 @@ static int choose_counts(struct dataset *d, struct error *err)
 	d->background = d->token_files || column || !d->remote;
 	if (o->list == LIST_AUTO)
 		o->list = d->background ? LIST_ALL : LIST_COUNTED;
-	if (o->stride == STRIDE_PIECE && !d->token_files && !column && !d->streaming)
+	if (o->stride == STRIDE_PIECE && !d->token_files && !column && d->stored == NULL && !d->streaming)
 		return fail(err, EINVAL,
 		            "stride=piece needs counts that cost no tokenising: token files or a token_count "
 		            "column; "
@@ -468,6 +476,7 @@ void dataset_close(struct dataset *d)
 	damage_free(d->damage);
 	textfiles_free(d->textfiles);
 	manifest_free(d->manifest);
+	stored_free(d->stored);
 	index_close(d->index);
 	cache_close(d->cache);
 	http_free(d->http);

@@ -23,6 +23,7 @@
 struct prefetch;
 struct sidecount;
 struct damage;
+struct stored;
 
 struct request_list {
 	struct dataset_request *first, *last;
@@ -50,7 +51,9 @@ struct dataset {
 	struct prefetch *prefetch;
 	struct sidecount *sidecount; /* of a remote source of text, else NULL */
 	struct damage *damage;
-	bool token_files; /* the source is token files */
+	struct stored *stored; /* the source is a prepared folder, else NULL */
+	bool token_files;      /* the source is token files */
+	bool lies; /* tokens are read where they lie on a disk: local token files, a prepared folder */
 	bool by_column;
 	bool remote;     /* some file is */
 	bool background; /* counting goes on without being asked */
@@ -68,6 +71,8 @@ struct dataset {
 	bool background_counted; /* what is counted without being asked is counted */
 	bool block0;             /* one global batch of the mounted epoch is counted */
 	struct error failure;    /* for which counting of the mounted epoch cannot go on; code 0: nothing */
+	int count_error;         /* errno for which counting waits before it tries again, 0: none */
+	int64_t count_failed_ns; /* until then who asks is told so at once: somebody has waited for `retry` */
 	struct error passing;    /* what it met last and tries again; code 0: nothing */
 	uint32_t cut_file, cut_piece;
 	uint64_t cut_tokens; /* held out so far, while the cut is looked for */
@@ -93,7 +98,8 @@ int64_t dataset_clock(void); /* CLOCK_MONOTONIC, nanoseconds */
 /* Waits for a condition (one of CLOCK_MONOTONIC) for at most so many nanoseconds. */
 void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 
-/* opening.c: what dataset_open does first. Cache and index are a help: without them d->cache, d->index stay NULL. */
+/* opening.c: what dataset_open does first. Cache and index are a help: without them d->cache, d->index stay
+ * NULL. */
 int opening_index(struct dataset *d, struct error *err);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);

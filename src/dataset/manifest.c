@@ -533,6 +533,45 @@ void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint3
 		publish(m, file);
 }
 
+void manifest_set_pin(struct manifest *m, uint32_t file, const uint8_t pin[HASH_SIZE])
+{
+	pthread_mutex_lock(&m->lock);
+	memcpy(m->state[file].pin, pin, HASH_SIZE);
+	SET(m->state[file].have_pin, 1);
+	pthread_mutex_unlock(&m->lock);
+}
+
+void manifest_set_known(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens, uint32_t documents)
+{
+	struct state *s = &m->state[file];
+	pthread_mutex_lock(&m->lock);
+	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
+		s->documents[piece] = documents;
+		SET(s->tokens[piece], tokens);
+		s->known++;
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+int manifest_set_ids(struct manifest *m, uint32_t file, uint64_t ids, uint8_t width, struct error *err)
+{
+	struct state *s = &m->state[file];
+	if (ceil_div(ids, m->full) > UINT32_MAX - 2)
+		return fail(err, ENOTSUP, "%s: has too many pieces", m->files.files[file].where);
+	pthread_mutex_lock(&m->lock);
+	s->ids = ids;
+	s->width = width;
+	SET(s->have_header, 1);
+	pthread_mutex_unlock(&m->lock);
+	return 0;
+}
+
+uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece)
+{
+	const struct state *s = &m->state[file];
+	return GET(s->pieces) == 0 ? 0 : s->documents[piece];
+}
+
 static int use_record(struct manifest *m, uint32_t file, struct span bytes)
 {
 	struct state *s = &m->state[file];

@@ -78,6 +78,13 @@ void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint3
                         uint32_t documents);
 /* The piece (ORDER_PIECES: the file, which then is one piece) can not be counted. */
 void manifest_set_bad(struct manifest *m, uint32_t file, uint32_t piece, int code, const char *text);
+/* What is known of a file beforehand, before anybody asks: its pin; a count that is not to be published; the number of
+ * ids of a token file, `width` bytes each. */
+void manifest_set_pin(struct manifest *m, uint32_t file, const uint8_t pin[32]);
+void manifest_set_known(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens, uint32_t documents);
+int manifest_set_ids(struct manifest *m, uint32_t file, uint64_t ids, uint8_t width, struct error *err);
+/* Documents of a piece that is counted. */
+uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece);
 /* Looks for a record of all pieces of a text file in index and cache. May wait (pin). 0 found, -ENOENT, or
  * the pin's error. */
 int manifest_load(struct manifest *m, uint32_t file, struct error *err);

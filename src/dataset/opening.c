@@ -9,6 +9,7 @@
 #include "dataset/internal.h"
 #include "dataset/pin.h"
 #include "dataset/prefetch.h"
+#include "dataset/stored.h"
 #include "io/listing.h"
 
 static char *default_cache(void)
@@ -60,7 +61,7 @@ static bool wants_cache(const struct dataset *d, bool listed)
 	bool remote = d->remote;
 	for (size_t i = 0; i < d->options.sources; i++)
 		remote |= strstr(d->options.source[i], "://") != NULL;
-	return remote || (listed && !d->token_files);
+	return remote || (listed && !d->lies);
 }
 
 void opening_cache(struct dataset *d, bool listed)
@@ -88,7 +89,10 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 		.repin = o->repin,
 		.memory = &memory,
 	};
-	int r = listing_make((const char *const *)o->source, o->sources, &lo, l, err);
+	int r = stored_open(o->source, o->sources, &d->stored, err);
+	if (r == 0)
+		r = d->stored != NULL ? stored_listing(d->stored, l, err)
+		                      : listing_make((const char *const *)o->source, o->sources, &lo, l, err);
 	if (r != 0)
 		return r;
 	d->token_files = l->n > 0 && manifest_is_tokens(l->files[0].kind);
@@ -101,6 +105,7 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 	}
 	if (l->n > INT32_MAX)
 		return fail(err, ENOTSUP, "%zu files", l->n);
+	d->lies = d->stored != NULL || (d->token_files && !d->remote);
 	d->pinned = l->pinned;
 	d->pins = l->sources;
 	l->pinned = NULL;

@@ -12,7 +12,7 @@
 
 struct origins {
 	struct dataset *d;
-	struct tokenizer *tokenizer; /* NULL: token files */
+	struct tokenizer *tokenizer; /* NULL: no text is there, only tokens */
 	uint32_t groups;             /* row groups of a piece */
 };
 
@@ -24,7 +24,7 @@ int origins_open(struct dataset *d, struct origins **out, struct error *err)
 	o->d = d;
 	o->groups = (uint32_t)max_u64(1, ceil_div(d->options.seq_len, 16384));
 	int r = 0;
-	if (!d->token_files)
+	if (!d->lies)
 		r = tokenizer_open(d->options.tokenizer, d->options.pattern, &o->tokenizer, err);
 	if (r != 0)
 		origins_close(o);
@@ -263,7 +263,7 @@ int origin_batch(struct origins *o, const struct dataset_object *batch, bool doc
 			.sequence = places[i].sequence,
 		};
 	}
-	if (r == 0 && documents && !d->token_files)
+	if (r == 0 && documents && o->tokenizer != NULL)
 		r = gather_documents(o, want, n, rows, err);
 	free(places);
 	free(want);
@@ -439,7 +439,7 @@ int origin_find(struct origins *o, const char *what, struct origin_place *out, s
 	uint32_t file;
 	int r = -ENOENT;
 	*out = (struct origin_place){ 0 };
-	if (o->d->token_files)
+	if (o->tokenizer == NULL)
 		return fail(err, ENOTSUP, "%s: the source is token files, which do not name documents", what);
 	if (names_row(o, what, &file, &s.row)) {
 		r = find_in_file(o, file, &s, out, err);

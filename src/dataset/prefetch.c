@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/span.h"
 #include "dataset/internal.h"
+#include "dataset/stored.h"
 
 #define STREAMS 64  /* text streams that are looked after at once */
 #define READERS 256 /* readers of token files, by rank and view */
@@ -105,7 +106,7 @@ void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_
 {
 	struct prefetch *p = d->prefetch;
 	pthread_mutex_lock(&p->lock);
-	if (!d->token_files || d->remote) {
+	if (!d->lies) {
 		touch_text(p, view, last);
 	} else {
 		struct reader *r = find_reader(p, view, rank);
@@ -122,7 +123,7 @@ void prefetch_touch(struct dataset *d, struct view *view, uint32_t rank, uint64_
 void prefetch_missed(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch)
 {
 	struct prefetch *p = d->prefetch;
-	if (!d->token_files || d->remote)
+	if (!d->lies)
 		return;
 	pthread_mutex_lock(&p->lock);
 	struct reader *r = find_reader(p, view, rank);
@@ -138,12 +139,17 @@ void prefetch_missed(struct dataset *d, struct view *view, uint32_t rank, uint64
 
 void prefetch_announce_rows(struct dataset *d, const struct order_place *places, uint32_t rows)
 {
-	if (!d->token_files || d->remote)
+	if (!d->lies)
 		return;
 	uint64_t T = d->options.seq_len, full = manifest_piece_sequences(d->manifest);
 	for (uint32_t i = 0; i < rows; i++) {
 		struct tokenfile t;
 		struct source *s;
+		if (d->stored != NULL) {
+			stored_announce(d->stored, places[i].file, places[i].piece, places[i].sequence * T,
+			                T + 1);
+			continue;
+		}
 		if (manifest_tokenfile_now(d->manifest, places[i].file, &t) != 0 ||
 		    handles_get(d->handles, places[i].file, true, &s, NULL) != 0)
 			continue;
@@ -327,7 +333,7 @@ static void *prefetch_thread(void *arg)
 {
 	struct dataset *d = arg;
 	struct prefetch *p = d->prefetch;
-	if (!d->token_files)
+	if (!d->lies)
 		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {

@@ -10,6 +10,7 @@
 #include "dataset/damage.h"
 #include "dataset/internal.h"
 #include "dataset/prefetch.h"
+#include "dataset/stored.h"
 
 #define CHUNK 65536 /* tokens that are converted at once */
 
@@ -134,6 +135,8 @@ static int fetched_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint
 int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,
                 bool wait, struct error *err)
 {
+	if (d->stored != NULL)
+		return stored_read(d->stored, file, piece, from, n, d->tokenizer.vocab, out, wait, err);
 	if (d->token_files && !manifest_remote(d->manifest, file))
 		return local_tokens(d, file, piece, from, n, out, wait, err);
 	return fetched_tokens(d, file, piece, from, n, out, wait, err);
@@ -199,7 +202,7 @@ static int whole_rows_now(struct dataset *d, const struct order_place *places, u
 	uint64_t T = d->options.seq_len, row = (T + 1) * d->width,
 	         each = manifest_piece_sequences(d->manifest);
 	uint64_t skip = off % row;
-	if (!d->token_files || d->remote || d->options.on_error == ON_ERROR_SKIP || skip % d->width != 0 ||
+	if (!d->lies || d->stored != NULL || d->options.on_error == ON_ERROR_SKIP || skip % d->width != 0 ||
 	    n % d->width != 0)
 		return -EAGAIN;
 	for (uint32_t first = 0; first < rows; first += TOGETHER) {

@@ -42,7 +42,7 @@ int stream_open(struct dataset *d, uint32_t file, uint32_t piece, struct stream 
 	s->file = s->ahead_file = file;
 	s->piece = s->ahead_piece = piece;
 	s->largest = PIECE_BYTES;
-	s->fetched = !d->token_files || d->remote;
+	s->fetched = !d->lies;
 	*out = s;
 	return 0;
 }
@@ -181,9 +181,9 @@ static int take_text(struct stream *s, struct stream_piece *p, struct error *err
 	int r = n < 0 && n != -EAGAIN ? (int)n : 0;
 	if (r != 0)
 		manifest_cause(d->manifest, p->file, p->piece, err);
-	if (r == 0)
+	if (r == 0 && s->fetched)
 		r = get_made(s, p->file, p->piece, &s->ref, err);
-	if (r == 0) {
+	if (r == 0 && s->fetched) {
 		n = count_of(s, p->file, p->piece, err);
 		if (n < 0) {
 			let_go(s);
@@ -194,9 +194,10 @@ static int take_text(struct stream *s, struct stream_piece *p, struct error *err
 	}
 	if (r == 0) {
 		p->layout = p->counted = p->tokens = (uint64_t)n;
-		p->altered = s->ref.tokens != p->layout;
+		p->altered = s->fetched && s->ref.tokens != p->layout;
 		p->starts = s->ref.starts;
-		p->text_bytes = s->ref.text_bytes;
+		p->documents = manifest_documents(d->manifest, p->file, p->piece);
+		p->text_bytes = s->fetched ? s->ref.text_bytes : p->tokens * d->width;
 		s->largest = max_u64(s->largest, s->ref.tokens * d->width);
 		return 0;
 	}

@@ -34,6 +34,7 @@ struct stream_piece {
 	bool altered;     /* cut or filled, so that it has what the column says */
 	bool left_out;    /* on_error=skip: damaged, for this cause */
 	struct error cause;
+	uint64_t documents;          /* that begin in it, as it is counted */
 	uint64_t text_bytes;         /* of the documents; of token files the bytes of the ids */
 	const struct starts *starts; /* of text: documents by their token; NULL: the source has none. Until
 	                                the next piece. */

@@ -67,6 +67,8 @@ static int add_file(struct dataset *d, struct survey *s, uint32_t file, struct e
 {
 	const struct listed_file *f = manifest_file(d->manifest, file);
 	uint64_t size = f->size;
+	if (d->stored != NULL)
+		return 0;
 	if (f->kind == KIND_PARQUET)
 		return add_parquet(d, s, file, err);
 	if (f->remote) {
@@ -99,6 +101,10 @@ int survey_make(struct dataset *d, struct survey *out, struct error *err)
 	int r = 0;
 	for (uint32_t i = 0; i < (out->whole ? files : 1) && r == 0; i++)
 		r = add_file(d, out, i, err);
+	if (d->stored != NULL) {
+		out->kind = "prepared shards";
+		out->bytes = out->text_bytes = (before.tokens + after.tokens) * d->width;
+	}
 	return r;
 }
 
