@@ -113,6 +113,9 @@ int indexpage_links(struct span html, const char *url, indexpage_fn *fn, void *a
 		if (!href_of(tag, &value) || !decode(value, text))
 			continue;
 		char *at = strncmp(text, "./", 2) == 0 ? text + 2 : text;
+		/* "mailto:" and such: a name with ':' has to be written otherwise (RFC 3986, 4.2). */
+		if (at == text && !url_is(text) && strcspn(text, ":") < strcspn(text, "/?#"))
+			continue;
 		if (url_join(url, at, &full, NULL) == 0 && name_in(full, url, &name) &&
 		    strlen(name) <= INDEXPAGE_NAME)
 			r = fn(arg, name, err);
