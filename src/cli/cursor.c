@@ -43,7 +43,8 @@ static int note_files(struct cursor *c, uint32_t file, struct prepared *record, 
 int cursor_begin(struct cursor *c, struct prepared *record, struct error *err)
 {
 	const struct prepared_shard shard = { .begin = c->at, .end = c->at };
-	return prepared_add_shard(record, &shard, err);
+	int r = prepared_add_shard(record, &shard, err);
+	return r == 0 ? note_files(c, c->at.file, record, err) : r;
 }
 
 static int note_left_out(struct cursor *c, struct prepared *record, struct error *err)

@@ -210,14 +210,6 @@ static int write_end(struct prepare *x, uint64_t shards, struct prepared *record
 	record->ended = true;
 	if (s->name == NULL)
 		return fail(err, ENOMEM, "out of memory");
-	if (record->n_files == 0) {
-		struct prepared_file f;
-		r = stream_file(x->d, s->begin.file, &f, err);
-		if (r == 0 && (f.name = strdup(f.name)) == NULL)
-			r = fail(err, ENOMEM, "out of memory");
-		if (r == 0)
-			r = prepared_add_file(record, &f, err);
-	}
 	return r == 0 ? ledger_write(&x->ledger, LEDGER_END, record, err) : r;
 }
 
