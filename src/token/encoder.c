@@ -38,6 +38,11 @@ void encoder_free(struct encoder *e)
 	free(e);
 }
 
+const struct tokenizer *encoder_tokenizer(const struct encoder *e)
+{
+	return e->t;
+}
+
 const char *const *encoder_paths(void)
 {
 	return classify_names();
@@ -71,6 +76,9 @@ static inline void put(void *ids, size_t at, uint32_t id, unsigned width)
 /* The ids of a word that is not among the words. At most n; *out is valid until the next call. Number, or -ENOMEM. */
 static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const uint32_t **out)
 {
+	/* Places in a word have 32 bits. */
+	if (n > UINT32_MAX / 2)
+		return -ENOMEM;
 	if (n > e->ids_room) {
 		size_t room = n < 4096 ? 4096 : n;
 		free(e->ids);
@@ -85,7 +93,8 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 		if (e->ids[0] != VOCAB_NONE)
 			return 1;
 	}
-	const struct longest *l = n > MERGE_LONG ? tokenizer_longest(e->t) : NULL;
+	/* Below, what this makes first takes longer than it saves. */
+	const struct longest *l = n > 16384 ? tokenizer_longest(e->t) : NULL;
 	return l != NULL ? merge_long_word(&e->merge, l, p, n, e->ids) :
 			   merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }

@@ -29,7 +29,7 @@ static inline uint64_t *find_edge(const struct longest *l, uint32_t node, uint8_
 	return &l->edge[s];
 }
 
-static void add_token(struct longest *l, uint32_t id)
+static void add_token(struct longest *l, uint32_t *parent, uint32_t id)
 {
 	struct span token = vocab_bytes(l->v, id);
 	uint32_t node = 0;
@@ -37,6 +37,7 @@ static void add_token(struct longest *l, uint32_t id)
 		uint64_t *edge = find_edge(l, node, token.at[i]);
 		if (*edge == 0) {
 			l->token[l->nodes] = VOCAB_NONE;
+			parent[l->nodes] = node;
 			*edge = (uint64_t)(node << 8 | token.at[i]) << 32 | l->nodes++;
 		}
 		node = (uint32_t)*edge;
@@ -44,8 +45,20 @@ static void add_token(struct longest *l, uint32_t id)
 	l->token[node] = id;
 }
 
-/* Follows the bytes as far as tokens go: the last token on the way and, where not NULL, the one before it. */
-static inline uint32_t match(const struct longest *l, const uint8_t *p, size_t n, uint32_t *before)
+/* For each token the nearest one above it. A node comes behind the one above it, so what that one has is known: it is kept in parent. */
+static void fill_shorter(struct longest *l, uint32_t *parent)
+{
+	parent[0] = VOCAB_NONE;
+	for (uint32_t node = 1; node < l->nodes; node++) {
+		uint32_t above = parent[node];
+		parent[node] = l->token[above] != VOCAB_NONE ? l->token[above] : parent[above];
+		if (l->token[node] != VOCAB_NONE)
+			l->shorter[l->token[node]] = parent[node];
+	}
+}
+
+/* The longest token that the bytes begin with. */
+static inline uint32_t match(const struct longest *l, const uint8_t *p, size_t n)
 {
 	uint32_t node = 0, found = VOCAB_NONE;
 	for (size_t i = 0; i < n; i++) {
@@ -53,41 +66,43 @@ static inline uint32_t match(const struct longest *l, const uint8_t *p, size_t n
 		if (edge == 0)
 			break;
 		node = (uint32_t)edge;
-		if (l->token[node] != VOCAB_NONE) {
-			if (before != NULL)
-				*before = found;
+		if (l->token[node] != VOCAB_NONE)
 			found = l->token[node];
-		}
 	}
 	return found;
 }
 
-/* Fills left and right. False: a token has no cut, or is not ranked behind what it is made of. */
-static bool add_cuts(struct longest *l, const uint8_t *cuts)
+/* Fills left and right from the pairs, one for each token. False: a token has none, or is not ranked behind what it is made of. */
+static bool add_pairs(struct longest *l)
 {
-	for (uint32_t id = 0; id < l->v->n; id++) {
-		struct span token = vocab_bytes(l->v, id);
+	for (uint32_t id = 0; id < l->v->n; id++)
 		l->left[id] = l->right[id] = VOCAB_NONE;
-		if (token.n < 2)
+	for (uint32_t s = 0; s <= l->pairs->mask; s++) {
+		uint64_t entry = l->pairs->at[s];
+		if (entry == 0)
 			continue;
-		if (cuts[id] == 0 || cuts[id] >= token.n)
+		uint32_t id = ((uint32_t)entry & PAIRS_MOST) - 1;
+		l->left[id] = (uint32_t)(entry >> 43);
+		l->right[id] = (uint32_t)(entry >> 22) & (VOCAB_MOST - 1);
+	}
+	for (uint32_t id = 0; id < l->v->n; id++) {
+		uint32_t left = l->left[id], right = l->right[id];
+		if (vocab_bytes(l->v, id).n < 2)
+			continue;
+		if (left == VOCAB_NONE || (left >= id && vocab_bytes(l->v, left).n > 1) ||
+		    (right >= id && vocab_bytes(l->v, right).n > 1))
 			return false;
-		uint32_t left = vocab_find(l->v, token.at, cuts[id]);
-		uint32_t right = vocab_find(l->v, token.at + cuts[id], token.n - cuts[id]);
-		if (left == VOCAB_NONE || right == VOCAB_NONE || (cuts[id] > 1 && left >= id) || (token.n - cuts[id] > 1 && right >= id))
-			return false;
-		l->left[id] = left;
-		l->right[id] = right;
 	}
 	return true;
 }
 
-struct longest *longest_new(const struct vocab *v, const struct pairs *pairs, const uint8_t *cuts, bool *kind)
+struct longest *longest_new(const struct vocab *v, const struct pairs *pairs, bool *kind)
 {
 	struct longest *l = calloc(1, sizeof *l);
+	uint32_t *parent = NULL;
 	/* A token has at most as many nodes as bytes. */
 	size_t most = (size_t)v->at[v->n] + 1, edges = 1024;
-	*kind = cuts != NULL && pairs->made == NULL && most < 1u << 24;
+	*kind = pairs->made == NULL && most < 1u << 24;
 	while (edges < most + most / 4)
 		edges *= 2;
 	if (l == NULL || !*kind)
@@ -101,21 +116,20 @@ struct longest *longest_new(const struct vocab *v, const struct pairs *pairs, co
 	l->shorter = malloc(v->n * sizeof *l->shorter);
 	l->left = malloc(v->n * sizeof *l->left);
 	l->right = malloc(v->n * sizeof *l->right);
-	if (l->edge == NULL || l->token == NULL || l->shorter == NULL || l->left == NULL || l->right == NULL)
+	parent = malloc(most * sizeof *parent);
+	if (parent == NULL || l->edge == NULL || l->token == NULL || l->shorter == NULL || l->left == NULL || l->right == NULL)
 		goto fail;
-	*kind = add_cuts(l, cuts);
+	*kind = add_pairs(l);
 	if (!*kind)
 		goto fail;
 	l->token[0] = VOCAB_NONE;
 	for (uint32_t id = 0; id < v->n; id++)
-		add_token(l, id);
-	for (uint32_t id = 0; id < v->n; id++) {
-		struct span token = vocab_bytes(v, id);
-		l->shorter[id] = VOCAB_NONE;
-		match(l, token.at, token.n, &l->shorter[id]);
-	}
+		add_token(l, parent, id);
+	fill_shorter(l, parent);
+	free(parent);
 	return l;
 fail:
+	free(parent);
 	longest_free(l);
 	return NULL;
 }
@@ -159,15 +173,21 @@ static bool side_by_side(const struct longest *l, uint32_t a, uint32_t b)
 size_t longest_encode(const struct longest *l, const uint8_t *p, size_t n, uint32_t *ids, uint64_t *dead)
 {
 	size_t count = 0, at = 0;
-	uint32_t token = match(l, p, n, NULL);
+	uint32_t token = match(l, p, n);
+	/* Two that stood side by side before, as they do again and again in a run. */
+	uint32_t a = VOCAB_NONE, b = VOCAB_NONE;
 	for (;;) {
 		size_t end = at + vocab_bytes(l->v, token).n;
-		if ((dead[end / 64] >> (end % 64) & 1) == 0 && (count == 0 || side_by_side(l, ids[count - 1], token))) {
+		uint32_t before = count > 0 ? ids[count - 1] : VOCAB_NONE;
+		if ((dead[end / 64] >> (end % 64) & 1) == 0 &&
+		    (count == 0 || (before == a && token == b) || side_by_side(l, before, token))) {
+			a = before;
+			b = token;
 			ids[count++] = token;
 			at = end;
 			if (at == n)
 				break;
-			token = match(l, p + at, n - at, NULL);
+			token = match(l, p + at, n - at);
 			continue;
 		}
 		/* Every byte is a token, and the whole has an encoding: before the first token there is always a shorter one. */

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 
 /* Up to here looking at every pair for the lowest one is faster than a heap. */
-#define SHORT MERGE_LONG
+#define SHORT 64
 
 static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, const uint8_t *p, uint32_t n, uint32_t *ids)
 {

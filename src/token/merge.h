@@ -25,10 +25,7 @@ struct merge {
 int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
 		   uint32_t *ids);
 
-/* From how many bytes on merge_word is slower than merge_long_word. */
-#define MERGE_LONG 64
-
-/* The same by way of l. */
+/* The same by way of l, in linear time. */
 int64_t merge_long_word(struct merge *m, const struct longest *l, const uint8_t *p, size_t n, uint32_t *ids);
 
 void merge_free(struct merge *m);

@@ -36,6 +36,9 @@ struct tokenizer {
 	const struct special *special;
 };
 
+/* The tokenizer of an encoder. */
+const struct tokenizer *encoder_tokenizer(const struct encoder *e);
+
 /* What encodes long words, or NULL: then merge_word does. */
 const struct longest *tokenizer_longest(const struct tokenizer *t);
 

@@ -266,7 +266,7 @@ const struct longest *tokenizer_longest(const struct tokenizer *t)
 	l = atomic_load_explicit(t->longest, memory_order_relaxed);
 	if (l == NULL) {
 		bool kind;
-		l = longest_new(&t->vocab, &t->pairs, t->cuts, &kind);
+		l = longest_new(&t->vocab, &t->pairs, &kind);
 		atomic_store_explicit(t->longest, l, memory_order_release);
 	}
 	pthread_mutex_unlock(t->making);

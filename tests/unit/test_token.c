@@ -508,6 +508,38 @@ static void small_caches(void)
 	tokenizer_close(t);
 }
 
+/* However a text is cut into parts, the ids are those of the whole. */
+static void streams_take_any_cut(void)
+{
+	static const char unit[] = "It's a  test of \xe4\xb8\xad\xe6\x96\x87 text,\n\n with 12345  spaces \xff and x y z.\t ";
+	enum { TIMES = 40, SIZE = TIMES * (sizeof unit - 1) };
+	static char text[SIZE];
+	for (size_t i = 0; i < TIMES; i++)
+		memcpy(text + i * (sizeof unit - 1), unit, sizeof unit - 1);
+	struct tokenizer *t = opened("cl100k", NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	struct encoder *e = encoder_new(t);
+	uint32_t *want = malloc(encoder_bound(SIZE) * sizeof *want);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(want);
+	int64_t n = encoder_encode(e, text, SIZE, want);
+	for (size_t step = 1; step < SIZE; step += step < 70 ? 1 : 997) {
+		struct stream s = { .e = e };
+		struct buffer ids = { 0 };
+		int r = 0;
+		for (size_t i = 0; i < SIZE; i += step)
+			r |= stream_put(&s, text + i, SIZE - i < step ? SIZE - i : step, &ids, NULL);
+		if (step < 70)
+			CU_ASSERT_TRUE(s.held.n < 100);
+		r |= stream_end(&s, &ids, NULL);
+		CU_ASSERT_EQUAL(r, 0);
+		CU_ASSERT_TRUE(ids.n == (size_t)n * sizeof *want && memcmp(ids.at, want, ids.n) == 0);
+		buffer_free(&ids);
+	}
+	free(want);
+	encoder_free(e);
+	tokenizer_close(t);
+}
+
 static void decoder_takes_any_cut(void)
 {
 	static const uint8_t bytes[] = "a\xe4\xb8\xad\xf0\x9f\x98\x80\xff\xe4\xb8z\xc3";
@@ -540,6 +572,7 @@ int main(void)
 		{ ".tiktoken files", tiktoken_files },
 		{ "threads share words", threads_share_words },
 		{ "small caches", small_caches },
+		{ "streams take any cut", streams_take_any_cut },
 		{ "the decoder takes any cut", decoder_takes_any_cut },
 		CU_TEST_INFO_NULL,
 	};

@@ -1,0 +1,63 @@
+#include <errno.h>
+
+#include "token/model.h"
+
+/* What is added before the next look for a place to cut. */
+#define SLICE (256u << 10)
+
+static bool is_letter(uint8_t c)
+{
+	return (uint8_t)((c | 0x20) - 'a') < 26;
+}
+
+/* Where n bytes can be cut so that both sides are encoded as if together: at a space between two letters. In every pattern a word ends before it,
+ * whatever follows, and one begins with it, whatever was before; normalisation and what is invalid do not reach over it. 0: nowhere after `from`. */
+static size_t last_cut(const uint8_t *p, size_t n, size_t from)
+{
+	for (size_t i = n < 2 ? 0 : n - 2; i > from; i--)
+		if (p[i] == ' ' && is_letter(p[i - 1]) && is_letter(p[i + 1]))
+			return i;
+	return 0;
+}
+
+static int encode(struct stream *s, size_t n, struct buffer *ids, struct error *err)
+{
+	unsigned width = encoder_tokenizer(s->e)->width;
+	size_t bound = encoder_bound(n);
+	if (bound > SIZE_MAX / width || buffer_reserve(ids, bound * width, 0, err) < 0)
+		return fail(err, ENOMEM, "out of memory for the ids of %zu bytes", n);
+	int64_t count = encoder_encode(s->e, s->held.at, n, ids->at + ids->n);
+	if (count < 0)
+		return fail(err, ENOMEM, "out of memory for a word in %zu bytes", n);
+	ids->n += (size_t)count * width;
+	memmove(s->held.at, s->held.at + n, s->held.n - n);
+	s->held.n -= n;
+	return 0;
+}
+
+int stream_put(struct stream *s, const void *part, size_t n, struct buffer *ids, struct error *err)
+{
+	const uint8_t *p = part;
+	while (n > 0) {
+		size_t more = n < SLICE ? n : SLICE, before = s->held.n;
+		if (more > STREAM_HELD - before)
+			return fail(err, ENOTSUP, "no space between two letters for %u MiB", STREAM_HELD >> 20);
+		if (buffer_add(&s->held, p, more, 0, err) < 0)
+			return -ENOMEM;
+		p += more;
+		n -= more;
+		/* What was held before has no such place but at its end. */
+		size_t cut = last_cut(s->held.at, s->held.n, before > 2 ? before - 2 : 0);
+		int r = cut > 0 ? encode(s, cut, ids, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int stream_end(struct stream *s, struct buffer *ids, struct error *err)
+{
+	int r = s->held.n > 0 ? encode(s, s->held.n, ids, err) : 0;
+	buffer_free(&s->held);
+	return r;
+}
