@@ -29,7 +29,8 @@ struct http_counters {
 };
 
 /* Makes a client. The proxy comes from the usual environment variables, certificates are always
- * checked. Call it after the last fork. 0 or -ENOMEM. */
+ * checked, against the system's authorities or those in the file SSL_CERT_FILE. Call it after the last fork.
+ * 0 or -ENOMEM. */
 int http_new(const struct http_options *options, struct http **out, struct error *err);
 /* Ends it; every source of it must be closed. NULL-safe. */
 void http_free(struct http *h);

@@ -1,7 +1,7 @@
 /* transfer: one HTTP request and its answer; the inside of the http room, for http.c alone.
  *
  * A bounded pool of connections, each with the libcurl handles that keep it open. Every function may be
- * called from many threads at once, but for transfers_free. Only transfer.c and answer.c include libcurl.
+ * called from many threads at once, but for transfers_free. Only transfer.c, hop.c and answer.c include libcurl.
  */
 #ifndef FW_IO_TRANSFER_H
 #define FW_IO_TRANSFER_H

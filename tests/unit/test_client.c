@@ -71,6 +71,47 @@ static void doubts_once(void)
 	http_free(h);
 }
 
+static void uses_proxies(void)
+{
+	char proxy[100];
+	snprintf(proxy, sizeof proxy, "%s", server_url("", ""));
+	unsetenv("no_proxy");
+	setenv("http_proxy", proxy, 1);
+	struct http *h = client((struct http_options){ 0 });
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[10];
+	/* The name has no address: only the proxy can be asked for it. */
+	CU_ASSERT_EQUAL(http_open(h, "http://data.invalid/data.bin", false, &pin, &s, &err), 0);
+	if (s != NULL) {
+		CU_ASSERT_EQUAL(source_read(s, 100000, buf, 10, &err), 0);
+		CU_ASSERT_EQUAL(memcmp(buf, server_data + 100000, 10), 0);
+	}
+	source_close(s);
+	unsetenv("http_proxy");
+	setenv("no_proxy", "*", 1);
+	pin.size = 0;
+	CU_ASSERT_EQUAL(http_open(h, "http://data.invalid/data.bin", false, &pin, &s, &err), -EIO);
+	CU_ASSERT(err.again);
+	http_free(h);
+}
+
+/* "localhost" is ::1 first on most machines, where nobody listens. */
+static void tries_each_address(void)
+{
+	char url[100];
+	const char *port = strrchr(server_url("", "data.bin"), ':');
+	struct http *h = client((struct http_options){ 0 });
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	snprintf(url, sizeof url, "http://localhost%s", port);
+	CU_ASSERT_EQUAL(http_open(h, url, false, &pin, &s, &err), 0);
+	source_close(s);
+	http_free(h);
+}
+
 static void reads_signatures(void)
 {
 	/* 2026-01-02 03:04:05 UTC is 1767323045. */
@@ -220,6 +261,8 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{ "leaves a server alone that asks for it", leaves_servers_alone },
 		{ "takes another way after damage", doubts_once },
+		{ "asks through a proxy", uses_proxies },
+		{ "tries each address of a server", tries_each_address },
 		{ "reads how long a signature is good", reads_signatures },
 		{ "keeps redirects, but not too many", keeps_redirects },
 		{ "shows a secret to one server only", shows_secrets_to_one_server },

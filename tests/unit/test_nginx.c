@@ -127,6 +127,34 @@ static void trusts_no_stranger(void)
 	http_free(h);
 }
 
+static void trusts_whom_it_is_told(void)
+{
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[4000];
+	char text[300];
+	if (!tls) {
+		unit_skip("openssl cannot make a certificate");
+		return;
+	}
+	snprintf(text, sizeof text, "%s/cert", dir);
+	setenv("SSL_CERT_FILE", text, 1);
+	struct http *h = client();
+	unsetenv("SSL_CERT_FILE");
+	snprintf(text, sizeof text, "https://127.0.0.1:%u/data.bin", server_second_port());
+	CU_ASSERT_EQUAL_FATAL(http_open(h, text, true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read(s, 100000, buf, sizeof buf, &err), 0);
+	CU_ASSERT_EQUAL(memcmp(buf, server_data + 100000, sizeof buf), 0);
+	source_close(s);
+	/* The name counts, too. */
+	snprintf(text, sizeof text, "https://localhost:%u/data.bin", server_second_port());
+	pin.size = 0;
+	CU_ASSERT_EQUAL(http_open(h, text, true, &pin, &s, &err), -EIO);
+	CU_ASSERT(!err.again);
+	http_free(h);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -136,6 +164,7 @@ int main(void)
 		{ "works without ranges", works_without_ranges },
 		{ "follows a redirect", follows_a_redirect },
 		{ "trusts no certificate that nobody vouches for", trusts_no_stranger },
+		{ "reads over TLS and HTTP/2 from whom it is told to trust", trusts_whom_it_is_told },
 		CU_TEST_INFO_NULL,
 	};
 	char command[1000], more[1000] = "";
@@ -147,7 +176,7 @@ int main(void)
 		 dir, dir, dir);
 	tls = system(command) == 0;
 	if (tls)
-		snprintf(more, sizeof more, "server { listen 127.0.0.1:%%u ssl; ssl_certificate %s/cert; "
+		snprintf(more, sizeof more, "server { listen 127.0.0.1:%%u ssl http2; ssl_certificate %s/cert; "
 			 "ssl_certificate_key %s/key; root %s; }\n", dir, dir, dir);
 	if (server_start_nginx(more))
 		r = unit_main("nginx", tests);
