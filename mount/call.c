@@ -8,23 +8,34 @@
 
 #include "base/log.h"
 
+/* A thread for what only a thread can wait for, while calls wait for it. */
+struct helper {
+	struct calls *calls;
+	struct call *first; /* calls that wait */
+	bool running;       /* the thread runs, or has ended and is not joined */
+	bool ended;         /* it has ended */
+	pthread_t thread;
+};
+
+enum { HELPER_FACTS, HELPER_TEXTS, HELPERS };
+
 struct calls {
 	struct dataset *d;
 	struct tree *tree;
 	atomic_uint waiting;
 	atomic_bool reap;
 	pthread_mutex_t lock; /* guards what follows */
-	struct call *facts;   /* calls that wait for tree_wait_facts */
-	bool learning;        /* the thread runs, or has ended and is not joined */
-	bool learned;         /* it has ended */
-	pthread_t thread;
+	struct helper helpers[HELPERS];
 };
 
 struct calls *calls_new(void)
 {
 	struct calls *cs = calloc(1, sizeof *cs);
-	if (cs != NULL)
+	if (cs != NULL) {
 		pthread_mutex_init(&cs->lock, NULL);
+		for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++)
+			h->calls = cs;
+	}
 	return cs;
 }
 
@@ -92,6 +103,7 @@ static struct call *keep(struct calls *cs, const struct call *from)
 		.inode = from->inode,
 		.off = from->off,
 		.n = from->n,
+		.begun_ns = from->begun_ns,
 		.calls = cs,
 		.request = { .done = done, .arg = c },
 	};
@@ -100,13 +112,15 @@ static struct call *keep(struct calls *cs, const struct call *from)
 	return c;
 }
 
-static struct call *take_facts(struct calls *cs, bool only_interrupted)
+/* Calls that wait for this work (work NULL: for any), or only those of them that were interrupted. */
+static struct call *take(struct helper *h, const uint64_t *work, bool only_interrupted)
 {
 	struct call *taken = NULL;
-	pthread_mutex_lock(&cs->lock);
-	for (struct call **at = &cs->facts; *at != NULL;) {
+	pthread_mutex_lock(&h->calls->lock);
+	for (struct call **at = &h->first; *at != NULL;) {
 		struct call *c = *at;
-		if (only_interrupted && !atomic_load(&c->interrupted)) {
+		if ((only_interrupted && !atomic_load(&c->interrupted)) ||
+		    (work != NULL && c->work != *work)) {
 			at = &c->next;
 			continue;
 		}
@@ -114,7 +128,7 @@ static struct call *take_facts(struct calls *cs, bool only_interrupted)
 		c->next = taken;
 		taken = c;
 	}
-	pthread_mutex_unlock(&cs->lock);
+	pthread_mutex_unlock(&h->calls->lock);
 	return taken;
 }
 
@@ -127,40 +141,60 @@ static void finish_all(struct call *c, int result)
 	}
 }
 
-static void *learn(void *arg)
+/* What the first call waits for; false when there is none, and the thread then ends. */
+static bool next_work(struct helper *h, uint64_t *work)
 {
-	struct calls *cs = arg;
-	struct error err;
-	int r = tree_wait_facts(cs->tree, &err);
-	if (r != 0)
-		log_error("dataset.json: %s", err.text);
-	pthread_mutex_lock(&cs->lock);
-	cs->learned = true;
-	pthread_mutex_unlock(&cs->lock);
-	finish_all(take_facts(cs, false), r);
+	pthread_mutex_lock(&h->calls->lock);
+	bool any = h->first != NULL;
+	if (any)
+		*work = h->first->work;
+	else
+		h->ended = true;
+	pthread_mutex_unlock(&h->calls->lock);
+	return any;
+}
+
+static void *help(void *arg)
+{
+	struct helper *h = arg;
+	struct tree *t = h->calls->tree;
+	uint64_t work;
+	while (next_work(h, &work)) {
+		struct error err = { 0 };
+		int r = work == 0 ? tree_wait_facts(t, &err) : tree_wait_text(t, work, &err);
+		if (r != 0 && r != -ENOENT && r != -EINTR)
+			log_error("%s: %s", work == 0 ? "dataset.json" : "text of a batch", err.text);
+		finish_all(take(h, &work, false), r);
+	}
 	return NULL;
 }
 
-static void wait_for_facts(struct calls *cs, struct call *c)
+static void wait_for_help(struct helper *h, struct call *c, uint64_t work)
 {
+	struct calls *cs = h->calls;
 	int r = 0;
+	c->work = work;
 	pthread_mutex_lock(&cs->lock);
-	if (cs->learning && cs->learned) {
+	if (h->running && h->ended) {
 		pthread_mutex_unlock(&cs->lock);
-		pthread_join(cs->thread, NULL);
+		pthread_join(h->thread, NULL);
 		pthread_mutex_lock(&cs->lock);
-		cs->learning = false;
+		h->running = false;
 	}
-	c->next = cs->facts;
-	cs->facts = c;
-	if (!cs->learning) {
-		cs->learned = false;
-		r = pthread_create(&cs->thread, NULL, learn, cs);
-		cs->learning = r == 0;
+	/* In turn: nobody waits for those who came later. */
+	struct call **end = &h->first;
+	while (*end != NULL)
+		end = &(*end)->next;
+	c->next = NULL;
+	*end = c;
+	if (!h->running) {
+		h->ended = false;
+		r = pthread_create(&h->thread, NULL, help, h);
+		h->running = r == 0;
 	}
 	pthread_mutex_unlock(&cs->lock);
 	if (r != 0)
-		finish_all(take_facts(cs, false), -r);
+		finish_all(take(h, NULL, false), -r);
 }
 
 void call_run(struct calls *cs, struct call *c)
@@ -176,8 +210,9 @@ void call_run(struct calls *cs, struct call *c)
 		finish(c, -EINTR);
 		return;
 	}
-	if (wait.facts) {
-		wait_for_facts(cs, c);
+	if (wait.facts || wait.text) {
+		wait_for_help(&cs->helpers[wait.text ? HELPER_TEXTS : HELPER_FACTS], c,
+		              wait.text ? wait.inode : 0);
 		return;
 	}
 	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode,
@@ -211,17 +246,23 @@ void call_read(struct calls *cs, const struct call *from, const struct tree_rest
 
 void calls_reap(struct calls *cs)
 {
-	if (atomic_load_explicit(&cs->reap, memory_order_relaxed) && atomic_exchange(&cs->reap, false))
-		finish_all(take_facts(cs, true), -EINTR);
+	if (!atomic_load_explicit(&cs->reap, memory_order_relaxed) || !atomic_exchange(&cs->reap, false))
+		return;
+	for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++)
+		finish_all(take(h, NULL, true), -EINTR);
 }
 
 bool calls_end(struct calls *cs)
 {
-	finish_all(take_facts(cs, false), -EINTR);
-	pthread_mutex_lock(&cs->lock);
-	bool running = cs->learning && !cs->learned, joinable = cs->learning && cs->learned;
-	pthread_mutex_unlock(&cs->lock);
-	if (joinable)
-		pthread_join(cs->thread, NULL);
-	return !running;
+	bool all = true;
+	for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++) {
+		finish_all(take(h, NULL, false), -EINTR);
+		pthread_mutex_lock(&cs->lock);
+		bool running = h->running && !h->ended, joinable = h->running && h->ended;
+		pthread_mutex_unlock(&cs->lock);
+		if (joinable)
+			pthread_join(h->thread, NULL);
+		all &= !running;
+	}
+	return all;
 }

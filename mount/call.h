@@ -35,10 +35,12 @@ struct call {
 	size_t n;         /* bytes asked for */
 	const char *name; /* of a look-up */
 	void *buf;        /* of a read that waited: its n bytes; owned */
+	int64_t begun_ns; /* of a read: when it was asked for */
 	/* private to call.c */
 	struct calls *calls;
 	struct dataset_request request;
 	bool asked;
+	uint64_t work; /* what it waits for, when it is no request: 0 facts, else the inode of a text */
 	atomic_bool interrupted;
 	struct call *next;
 };
@@ -46,8 +48,8 @@ struct call {
 /* tree, d: not yet there; see calls_serve. NULL when there is no memory. */
 struct calls *calls_new(void);
 void calls_serve(struct calls *cs, struct dataset *d, struct tree *t);
-/* Ends the calls that wait for facts with EINTR; those of the dataset end with dataset_close. False when a
- * thread still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
+/* Ends the calls that wait for facts or texts with EINTR; those of the dataset end with dataset_close. False
+ * when a thread still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
 bool calls_end(struct calls *cs);
 void calls_free(struct calls *cs);
 
@@ -57,7 +59,7 @@ void call_run(struct calls *cs, struct call *c);
  * called with the whole in buf. */
 void call_read(struct calls *cs, const struct call *c, const struct tree_rest *rest, const void *head);
 
-/* Ends calls that were interrupted while they waited for facts. Cheap when there are none. */
+/* Ends calls that were interrupted while they waited for facts or texts. Cheap when there are none. */
 void calls_reap(struct calls *cs);
 
 #endif

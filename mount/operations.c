@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/checked.h"
 
@@ -103,13 +104,44 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, ENOSYS);
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void reply_read(struct call *c, const void *buf, int64_t n)
+{
+	if (n >= 0) {
+		tree_note_read(c->server->tree, now_ns() - c->begun_ns);
+		fuse_reply_buf(c->req, buf, (size_t)n);
+	} else {
+		fuse_reply_err(c->req, (int)-n);
+	}
+}
+
 static int run_read(struct call *c, int waited, struct tree_wait *wait)
 {
 	(void)wait;
-	if (waited == 0)
-		fuse_reply_buf(c->req, c->buf, c->n);
-	else
-		fuse_reply_err(c->req, -waited);
+	reply_read(c, c->buf, waited == 0 ? (int64_t)c->n : waited);
+	return 0;
+}
+
+/* A text that is not made yet, or was given up. */
+static int run_read_text(struct call *c, int waited, struct tree_wait *wait)
+{
+	struct tree_rest rest;
+	if (waited == CALL_FIRST) {
+		*wait = (struct tree_wait){ .text = true, .inode = c->inode };
+		return -EAGAIN;
+	}
+	int64_t n = waited;
+	if (waited == 0 && (c->buf = malloc(c->n)) == NULL)
+		n = -ENOMEM;
+	if (n == 0)
+		n = tree_read(c->server->tree, c->inode, c->off, c->buf, c->n, &rest);
+	reply_read(c, c->buf, n == -EAGAIN ? -EIO : n);
 	return 0;
 }
 
@@ -118,21 +150,23 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, st
 	(void)fi;
 	struct server *s = server_of(req);
 	struct tree_rest rest;
+	struct call c = { .req = req, .server = s, .inode = ino, .off = (uint64_t)off, .begun_ns = now_ns() };
 	size_t got;
 	size = (size_t)min_u64(size, READ_MAX);
 	const void *gathered = ahead_take(s->ahead, ino, (uint64_t)off, size, &got);
 	int64_t n = gathered != NULL ? (int64_t)got
 	                             : tree_read(s->tree, ino, (uint64_t)off, s->page, size, &rest);
-	if (n >= 0) {
-		fuse_reply_buf(req, gathered != NULL ? gathered : s->page, (size_t)n);
-		ahead_note(s->ahead, ino, (uint64_t)off, size);
+	if (n == -EAGAIN && rest.text) {
+		c.run = run_read_text;
+		c.n = size;
+		call_run(s->calls, &c);
 	} else if (n == -EAGAIN) {
-		struct call c = {
-			.req = req, .server = s, .run = run_read, .inode = ino, .off = (uint64_t)off
-		};
+		c.run = run_read;
 		call_read(s->calls, &c, &rest, s->page);
 	} else {
-		fuse_reply_err(req, (int)-n);
+		reply_read(&c, gathered != NULL ? gathered : s->page, n);
+		if (n >= 0)
+			ahead_note(s->ahead, ino, (uint64_t)off, size);
 	}
 }
 

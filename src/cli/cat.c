@@ -155,8 +155,8 @@ static int put_readable(struct cat *c, struct error *err)
 	else if (c->where)
 		r = put_where(c, rows);
 	else
-		r = text_of_batch(&c->out, c->bytes, c->facts.width, o->batch_size, o->seq_len + 1, rows,
-		                  c->tokenizer, err);
+		r = text_of_batch(&c->out, c->bytes, c->facts.width, c->object.rank, o->batch_size,
+		                  o->seq_len + 1, rows, c->tokenizer, err);
 	origin_free(rows, o->batch_size);
 	return r == 0 ? output_buffer(&c->out, err) : r;
 }

@@ -20,7 +20,7 @@ static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 	return 0;
 }
 
-static int encode(struct stream *s, size_t n, struct buffer *ids, struct error *err)
+static int encode(struct textstream *s, size_t n, struct buffer *ids, struct error *err)
 {
 	unsigned width = encoder_tokenizer(s->e)->width;
 	size_t bound = encoder_bound(n);
@@ -35,7 +35,7 @@ static int encode(struct stream *s, size_t n, struct buffer *ids, struct error *
 	return 0;
 }
 
-int stream_put(struct stream *s, const void *part, size_t n, struct buffer *ids, struct error *err)
+int textstream_put(struct textstream *s, const void *part, size_t n, struct buffer *ids, struct error *err)
 {
 	const uint8_t *p = part;
 	while (n > 0) {
@@ -55,7 +55,7 @@ int stream_put(struct stream *s, const void *part, size_t n, struct buffer *ids,
 	return 0;
 }
 
-int stream_end(struct stream *s, struct buffer *ids, struct error *err)
+int textstream_end(struct textstream *s, struct buffer *ids, struct error *err)
 {
 	int r = s->held.n > 0 ? encode(s, s->held.n, ids, err) : 0;
 	buffer_free(&s->held);

@@ -56,18 +56,18 @@ int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids)
 
 /* A text that comes in parts, which are cut anywhere: the ids are those of encoder_encode of all parts together. At most STREAM_HELD bytes are held
  * back until more is known; a text that has no space between two letters for so long is -ENOTSUP. A zeroed struct with an encoder in it, which
- * nothing else uses meanwhile, is a new stream; after stream_end, which frees what is held, it is new again. One thread. */
+ * nothing else uses meanwhile, is a new stream; after textstream_end, which frees what is held, it is new again. One thread. */
 #define STREAM_HELD (64u << 20)
-struct stream {
+struct textstream {
 	struct encoder *e;
 	struct buffer held;
 };
 
 /* Appends the ids that are certain, each of tokenizer_width bytes in the machine's order. 0, -ENOMEM, -ENOTSUP. */
-int stream_put(struct stream *s, const void *part, size_t n, struct buffer *ids, struct error *err);
+int textstream_put(struct textstream *s, const void *part, size_t n, struct buffer *ids, struct error *err);
 
 /* Nothing follows: appends the last ids. 0 or -ENOMEM. */
-int stream_end(struct stream *s, struct buffer *ids, struct error *err);
+int textstream_end(struct textstream *s, struct buffer *ids, struct error *err);
 
 /* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar", "plain"), best first, NULL behind the last.
  * All give the same ids; a new encoder has the best. encoder_use chooses one by name: 0, or -EINVAL. */

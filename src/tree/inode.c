@@ -21,6 +21,10 @@ static const struct {
 	[FORM_VAL_NPY] = { .rank = true, .number = true },
 	[FORM_VAL_EPOCH_BIN] = { .rank = true },
 	[FORM_SHARD] = { .number = true },
+	[FORM_TEXT] = { .epoch = true, .rank = true, .number = true },
+	[FORM_JSON] = { .epoch = true, .rank = true, .number = true },
+	[FORM_VAL_TEXT] = { .rank = true, .number = true },
+	[FORM_VAL_JSON] = { .rank = true, .number = true },
 };
 
 bool inode_unpack(uint64_t number, struct inode *out)

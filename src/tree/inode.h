@@ -26,10 +26,23 @@ enum form {
 	FORM_VAL_NPY,
 	FORM_VAL_EPOCH_BIN,
 	FORM_SHARD, /* file `number` of shards/ */
+	FORM_TEXT,
+	FORM_JSON,
+	FORM_VAL_TEXT,
+	FORM_VAL_JSON,
 	FORMS
 };
 
-enum fixed { FIXED_ROOT = 1, FIXED_README, FIXED_DATASET, FIXED_STATS, FIXED_VAL, FIXED_SHARDS, FIXED_END };
+enum fixed {
+	FIXED_ROOT = 1,
+	FIXED_README,
+	FIXED_DATASET,
+	FIXED_STATS,
+	FIXED_VAL,
+	FIXED_SHARDS,
+	FIXED_PROM,
+	FIXED_END
+};
 
 struct inode {
 	enum form form;

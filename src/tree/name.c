@@ -34,12 +34,19 @@ static bool take_text(struct span *s, const char *text)
 	return span_take(s, n, &head);
 }
 
-static const struct {
+struct known {
 	enum name_kind kind;
 	const char *name;
-} fixed_names[] = {
+};
+
+static const struct known batch_endings[] = {
+	{ NAME_BIN, ".bin" }, { NAME_NPY, ".npy" }, { NAME_TEXT, ".txt" }, { NAME_JSON, ".json" }
+};
+
+static const struct known fixed_names[] = {
 	{ NAME_README, "README.txt" }, { NAME_DATASET, "dataset.json" }, { NAME_STATS, "stats.json" },
 	{ NAME_VAL, "val" },           { NAME_SHARDS, "shards" },        { NAME_EPOCH_BIN, "epoch.bin" },
+	{ NAME_PROM, "stats.prom" },
 };
 
 enum name_kind name_parse(const char *name, uint32_t *number)
@@ -49,7 +56,10 @@ enum name_kind name_parse(const char *name, uint32_t *number)
 	if (take_text(&s, "batch_")) {
 		if (!take_number(&s, true, INODE_NUMBERS, number))
 			return NAME_OTHER;
-		return span_is(s, ".bin") ? NAME_BIN : span_is(s, ".npy") ? NAME_NPY : NAME_OTHER;
+		for (size_t i = 0; i < sizeof batch_endings / sizeof batch_endings[0]; i++)
+			if (span_is(s, batch_endings[i].name))
+				return batch_endings[i].kind;
+		return NAME_OTHER;
 	}
 	for (size_t i = 0; i < sizeof fixed_names / sizeof fixed_names[0]; i++)
 		if (span_is(s, fixed_names[i].name))
@@ -71,15 +81,14 @@ void name_write(enum name_kind kind, uint32_t number, char out[NAME_SIZE])
 	case NAME_EPOCH:
 		snprintf(out, NAME_SIZE, "epoch_%" PRIu32, number);
 		return;
-	case NAME_BIN:
-		snprintf(out, NAME_SIZE, "batch_%04" PRIu32 ".bin", number);
-		return;
-	case NAME_NPY:
-		snprintf(out, NAME_SIZE, "batch_%04" PRIu32 ".npy", number);
-		return;
 	default:
 		break;
 	}
+	for (size_t i = 0; i < sizeof batch_endings / sizeof batch_endings[0]; i++)
+		if (batch_endings[i].kind == kind) {
+			snprintf(out, NAME_SIZE, "batch_%04" PRIu32 "%s", number, batch_endings[i].name);
+			return;
+		}
 	for (size_t i = 0; i < sizeof fixed_names / sizeof fixed_names[0]; i++)
 		if (fixed_names[i].kind == kind)
 			fixed = fixed_names[i].name;

@@ -12,12 +12,15 @@ enum name_kind {
 	NAME_README,
 	NAME_DATASET,
 	NAME_STATS,
+	NAME_PROM,
 	NAME_VAL,
 	NAME_SHARDS,
 	NAME_RANK,  /* rank_N, decimal without leading zeros, below INODE_RANKS */
 	NAME_EPOCH, /* epoch_E, likewise, below INODE_EPOCHS */
 	NAME_BIN,   /* batch_N.bin, any number of leading zeros, below INODE_NUMBERS */
 	NAME_NPY,
+	NAME_TEXT, /* .txt */
+	NAME_JSON,
 	NAME_EPOCH_BIN,
 };
 

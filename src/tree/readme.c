@@ -71,6 +71,12 @@ static int reading(struct buffer *out, const struct dataset_facts *f, const char
 	                   "\nA batch with NumPy's header, by its name (it is not listed)\n\n"
 	                   "    np.load(\"%s/rank_0/batch_0000.npy\", mmap_mode=\"r\")\n",
 	                   place);
+	r |= buffer_printf(
+	        out,
+	        "\nA batch as text, and where its rows are from (made when somebody looks; not listed)\n\n"
+	        "    less %s/rank_0/batch_0000.txt\n"
+	        "    jq . %s/rank_0/batch_0000.json\n",
+	        place, place);
 	if (f->options->bos >= 0)
 		r |= buffer_printf(
 		        out, "\nA document begins at its id %" PRId64 ": masks can be derived from it.\n",

@@ -25,14 +25,16 @@ static int decode_row(struct buffer *out, const uint8_t *ids, unsigned width, ui
 	return r == 0 ? decoder_end(&d, out, err) : r;
 }
 
-int text_of_batch(struct buffer *out, const void *ids, unsigned width, uint32_t rows, uint32_t columns,
-                  const struct origin *from, const struct tokenizer *t, struct error *err)
+int text_of_batch(struct buffer *out, const void *ids, unsigned width, uint32_t rank, uint32_t rows,
+                  uint32_t columns, const struct origin *from, const struct tokenizer *t, struct error *err)
 {
 	size_t bytes = (size_t)columns * width;
 	int r = 0;
 	for (uint32_t i = 0; i < rows && r == 0; i++) {
-		r = buffer_printf(out, "=== row %" PRIu32 ": %s, piece %" PRIu32 ", sequence %" PRIu64 "\n",
-		                  i, from[i].file, from[i].piece, from[i].sequence);
+		r = buffer_printf(out,
+		                  "=== rank %" PRIu32 ", row %" PRIu32 ": %s, piece %" PRIu32
+		                  ", sequence %" PRIu64 "\n",
+		                  rank, i, from[i].file, from[i].piece, from[i].sequence);
 		if (r == 0)
 			r = decode_row(out, (const uint8_t *)ids + i * bytes, width, columns, t, err);
 		if (r == 0)

@@ -1,7 +1,7 @@
 /* text: a batch for eyes, and where its rows are from. Pure; any thread.
  *
- * The text is, for each row, a line "=== row 3: 000_00000.parquet, piece 2, sequence 17" and the row decoded:
- * what is no UTF-8, as a character that the row cuts at its ends, is U+FFFD.
+ * The text is, for each row, a line "=== rank 0, row 3: 000_00000.parquet, piece 2, sequence 17" and the row
+ * decoded: what is no UTF-8, as a character that the row cuts at its ends, is U+FFFD.
  */
 #ifndef FW_TREE_TEXT_H
 #define FW_TREE_TEXT_H
@@ -12,8 +12,8 @@
 
 /* Appends the text of a batch: `rows` times `columns` little-endian ids of `width` bytes each. 0 or -ENOMEM.
  */
-int text_of_batch(struct buffer *out, const void *ids, unsigned width, uint32_t rows, uint32_t columns,
-                  const struct origin *from, const struct tokenizer *t, struct error *err);
+int text_of_batch(struct buffer *out, const void *ids, unsigned width, uint32_t rank, uint32_t rows,
+                  uint32_t columns, const struct origin *from, const struct tokenizer *t, struct error *err);
 
 /* Appends {"rows":[{"file","piece","sequence","documents":[{"id","url","offset","skipped"}]}]} and a newline:
  * id and url are null where the source has none. 0 or -ENOMEM. */

@@ -11,6 +11,7 @@
 #include "tree/inode.h"
 #include "tree/npy.h"
 #include "tree/page.h"
+#include "tree/readable.h"
 
 struct tree {
 	struct dataset *d;
@@ -18,6 +19,7 @@ struct tree {
 	struct page_scope scope;
 	uint8_t npy[NPY_HEADER];
 	struct info *info;
+	struct readables *readables;
 };
 
 int tree_new(struct dataset *d, const char *place, struct tree **out, struct error *err)
@@ -48,6 +50,8 @@ int tree_new(struct dataset *d, const char *place, struct tree **out, struct err
 		         known);
 	if (r == 0)
 		r = info_new(d, place, &t->info, err);
+	if (r == 0)
+		r = readables_new(d, &t->readables, err);
 	if (r != 0) {
 		tree_free(t);
 		return r;
@@ -61,6 +65,7 @@ void tree_free(struct tree *t)
 	if (t == NULL)
 		return;
 	info_free(t->info);
+	readables_free(t->readables);
 	free(t);
 }
 
@@ -78,10 +83,14 @@ static bool object_of(struct inode i, struct dataset_object *o)
 	switch (i.form) {
 	case FORM_VAL_BIN:
 	case FORM_VAL_NPY:
+	case FORM_VAL_TEXT:
+	case FORM_VAL_JSON:
 		o->val = true;
 		return true;
 	case FORM_BIN:
 	case FORM_NPY:
+	case FORM_TEXT:
+	case FORM_JSON:
 		return true;
 	case FORM_VAL_EPOCH_BIN:
 		o->val = true;
@@ -101,6 +110,30 @@ static bool object_of(struct inode i, struct dataset_object *o)
 static bool is_npy(struct inode i)
 {
 	return i.form == FORM_NPY || i.form == FORM_VAL_NPY;
+}
+
+static bool is_json(struct inode i)
+{
+	return i.form == FORM_JSON || i.form == FORM_VAL_JSON;
+}
+
+static bool is_text(struct inode i)
+{
+	return i.form == FORM_TEXT || i.form == FORM_VAL_TEXT || is_json(i);
+}
+
+int tree_wait_text(struct tree *t, uint64_t inode, struct error *err)
+{
+	struct inode i;
+	struct dataset_object o;
+	if (!inode_unpack(inode, &i) || !is_text(i) || !object_of(i, &o))
+		return fail(err, ENOENT, "no text of a batch");
+	return readables_make(t->readables, inode, &o, is_json(i), err);
+}
+
+void tree_note_read(struct tree *t, int64_t ns)
+{
+	info_note_read(t->info, ns);
 }
 
 /* Whether a folder or fixed file of this number is in this mount: others have numbers too. */
@@ -129,8 +162,9 @@ static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attribut
 		*wait = (struct tree_wait){ .facts = true };
 		break;
 	case FIXED_STATS:
+	case FIXED_PROM:
 		out->constant = false;
-		out->size = INFO_STATS;
+		out->size = which == FIXED_STATS ? INFO_STATS : INFO_PROM;
 		clock_gettime(CLOCK_REALTIME, &out->mtime);
 		break;
 	default:
@@ -155,6 +189,12 @@ static int attributes_of(struct tree *t, struct inode i, struct tree_attributes 
 	if (!object_of(i, &o))
 		return 0;
 	int r = dataset_size_now(t->d, &o, &out->size);
+	if (is_text(i) && (r == 0 || r == -EAGAIN)) {
+		r = readables_size_now(t->readables, out->inode, &out->size);
+		if (r == -EAGAIN)
+			*wait = (struct tree_wait){ .text = true, .inode = out->inode };
+		return r;
+	}
 	if (r == -EAGAIN)
 		*wait = (struct tree_wait){ .object = o };
 	if (is_npy(i))
@@ -172,7 +212,7 @@ static bool child_of_root(enum name_kind kind, uint32_t number, struct inode *ou
 {
 	static const uint32_t fixed[] = {
 		[NAME_README] = FIXED_README, [NAME_DATASET] = FIXED_DATASET, [NAME_STATS] = FIXED_STATS,
-		[NAME_VAL] = FIXED_VAL,       [NAME_SHARDS] = FIXED_SHARDS,
+		[NAME_VAL] = FIXED_VAL,       [NAME_SHARDS] = FIXED_SHARDS,   [NAME_PROM] = FIXED_PROM,
 	};
 	*out = (struct inode){ .form = FORM_FIXED };
 	if (kind == NAME_RANK)
@@ -196,6 +236,12 @@ static bool child_of_rank(struct inode folder, bool val, enum name_kind kind, ui
 		return true;
 	case NAME_NPY:
 		out->form = val ? FORM_VAL_NPY : FORM_NPY;
+		return true;
+	case NAME_TEXT:
+		out->form = val ? FORM_VAL_TEXT : FORM_TEXT;
+		return true;
+	case NAME_JSON:
+		out->form = val ? FORM_VAL_JSON : FORM_JSON;
 		return true;
 	case NAME_EPOCH_BIN:
 		out->form = val ? FORM_VAL_EPOCH_BIN : FORM_EPOCH_BIN;
@@ -266,6 +312,8 @@ static int64_t read_fixed(struct tree *t, uint32_t which, uint64_t off, void *bu
 		r = info_read_dataset(t->info, off, buf, n);
 	else if (which == FIXED_STATS)
 		r = info_read_stats(t->info, off, buf, n);
+	else if (which == FIXED_PROM)
+		r = info_read_prom(t->info, off, buf, n);
 	/* Who reads has asked for the attributes before, which wait for the text. */
 	return r == -EAGAIN ? -EIO : r;
 }
@@ -280,6 +328,9 @@ int64_t tree_read(struct tree *t, uint64_t inode, uint64_t off, void *buf, size_
 		return read_fixed(t, i.number, off, buf, n);
 	if (!object_of(i, &rest->object))
 		return -EISDIR;
+	rest->text = is_text(i);
+	if (rest->text)
+		return readables_read_now(t->readables, inode, off, buf, n);
 	int r = rest->object.kind == OBJECT_BATCH ? 0 : dataset_size_now(t->d, &rest->object, &size);
 	if (r != 0)
 		return r == -EAGAIN ? -ENOENT : r;
@@ -311,7 +362,8 @@ bool tree_next(struct tree *t, uint64_t *inode, uint64_t *off)
 	struct inode i;
 	struct dataset_object o;
 	uint64_t size;
-	if (!inode_unpack(*inode, &i) || !object_of(i, &o) || dataset_size_now(t->d, &o, &size) != 0)
+	if (!inode_unpack(*inode, &i) || is_text(i) || !object_of(i, &o) ||
+	    dataset_size_now(t->d, &o, &size) != 0)
 		return false;
 	if (*off < size + (is_npy(i) ? NPY_HEADER : 0))
 		return true;

@@ -1,9 +1,9 @@
 /* tree: the mounted tree; what each inode number is, has and contains, over one dataset.
  *
  * Any thread may call any function at any time, but for tree_new and tree_free. No function waits but
- * tree_wait_facts: where something has to be counted or found first they return -EAGAIN and say in a struct
- * tree_wait for what; after that has come the same call is made again. Every inode is a number that this tree
- * gave out; for any other number the answer is -ENOENT.
+ * tree_wait_facts and tree_wait_text: where something has to be counted or found first they return -EAGAIN
+ * and say in a struct tree_wait for what; after that has come the same call is made again. Every inode is a
+ * number that this tree gave out; for any other number the answer is -ENOENT.
  */
 #ifndef FW_TREE_TREE_H
 #define FW_TREE_TREE_H
@@ -20,7 +20,9 @@ struct tree;
 
 struct tree_wait {
 	bool facts;     /* tree_wait_facts, else dataset_cover of the object */
+	bool text;      /* tree_wait_text of the inode */
 	bool only_size; /* as in struct dataset_request */
+	uint64_t inode;
 	struct dataset_object object;
 };
 
@@ -39,6 +41,10 @@ void tree_free(struct tree *t);
 
 /* Waits, perhaps for the network, for what dataset.json needs. 0 or -errno. */
 int tree_wait_facts(struct tree *t, struct error *err);
+/* Waits until the text of a batch (.txt, .json) is made. 0 or -errno of readables_make. */
+int tree_wait_text(struct tree *t, uint64_t inode, struct error *err);
+/* A read was answered, ns after it was asked for. */
+void tree_note_read(struct tree *t, int64_t ns);
 
 /* The object of a name in a folder. 0; -ENOENT (also: the data ends before it), -ENOTDIR, -EAGAIN, or the
  * errno of a piece that can not be counted. */
@@ -50,6 +56,7 @@ int tree_attributes(struct tree *t, uint64_t inode, struct tree_attributes *out,
 
 /* What is left of a read that has to wait: n bytes at off of the object, into buf + skip. */
 struct tree_rest {
+	bool text; /* all of it: tree_wait_text of the inode first */
 	struct dataset_object object;
 	uint64_t off;
 	size_t skip, n;

@@ -65,7 +65,7 @@ def forms():
     equal(npy[10:128].rstrip(b" \n"), head, "npy: shape of a range")
     equal(npy[128:], raw, "npy: the same bytes")
     text = run("cat", *w, "--batch", 2, "--format", "text")[1].decode("utf-8")
-    rows = re.split(r"^=== row \d+: .*\n", text, flags=re.M)
+    rows = re.split(r"^=== rank \d+, row \d+: .*\n", text, flags=re.M)
     equal(len(rows), 5, "text: four rows")
     ids = run("decode", "--format", "u16", input=raw[:2050])[1].decode("utf-8")
     equal(rows[1], ids + "\n", "text: a row is what decode makes of its ids")

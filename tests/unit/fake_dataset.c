@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/span.h"
+#include "dataset/blocking.h"
+#include "dataset/origin.h"
 
 struct fake fake = { .batches = 1000, .known = 1000, .val = 3, .shards = 4 };
 
@@ -257,4 +259,53 @@ void dataset_cover(struct dataset_request *r, struct dataset *d, const struct da
 void dataset_cancel(struct dataset_request *r)
 {
 	atomic_store(&r->cancelled, true);
+}
+
+int blocking_cover(struct dataset *d, const struct dataset_object *o, struct error *err)
+{
+	uint64_t known;
+	bool final;
+	int stopped;
+	dataset_batches_now(d, o->val, o->epoch, &known, &final, &stopped);
+	return o->number < (o->val ? known : fake.batches) ? 0 : fail(err, ENOENT, "no such batch");
+}
+
+int blocking_read(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n,
+                  struct error *err)
+{
+	if (damaged(o) != 0)
+		return fail(err, EBADMSG, "damaged");
+	fill(d, o, off, buf, n);
+	return 0;
+}
+
+int origins_open(struct dataset *d, struct origins **out, struct error *err)
+{
+	(void)err;
+	*out = (struct origins *)d;
+	return 0;
+}
+
+void origins_close(struct origins *o)
+{
+	(void)o;
+}
+
+int origin_batch(struct origins *o, const struct dataset_object *batch, bool documents, struct origin **out,
+                 struct error *err)
+{
+	const struct options *options = &((struct dataset *)o)->options;
+	(void)documents;
+	*out = calloc(options->batch_size, sizeof **out);
+	if (*out == NULL)
+		return fail(err, ENOMEM, "no memory");
+	for (uint32_t i = 0; i < options->batch_size; i++)
+		(*out)[i] = (struct origin){ .file = "made-up", .piece = i, .sequence = batch->number };
+	return 0;
+}
+
+void origin_free(struct origin *rows, uint32_t n)
+{
+	(void)n;
+	free(rows);
 }

@@ -523,14 +523,14 @@ static void streams_take_any_cut(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(want);
 	int64_t n = encoder_encode(e, text, SIZE, want);
 	for (size_t step = 1; step < SIZE; step += step < 70 ? 1 : 997) {
-		struct stream s = { .e = e };
+		struct textstream s = { .e = e };
 		struct buffer ids = { 0 };
 		int r = 0;
 		for (size_t i = 0; i < SIZE; i += step)
-			r |= stream_put(&s, text + i, SIZE - i < step ? SIZE - i : step, &ids, NULL);
+			r |= textstream_put(&s, text + i, SIZE - i < step ? SIZE - i : step, &ids, NULL);
 		if (step < 70)
 			CU_ASSERT_TRUE(s.held.n < 100);
-		r |= stream_end(&s, &ids, NULL);
+		r |= textstream_end(&s, &ids, NULL);
 		CU_ASSERT_EQUAL(r, 0);
 		CU_ASSERT_TRUE(ids.n == (size_t)n * sizeof *want && memcmp(ids.at, want, ids.n) == 0);
 		buffer_free(&ids);

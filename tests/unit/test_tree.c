@@ -7,6 +7,7 @@
 #include "tree/inode.h"
 #include "tree/name.h"
 #include "tree/npy.h"
+#include "tree/readable.h"
 #include "tree/tree.h"
 #include "unit/fake_dataset.h"
 #include "unit/unit.h"
@@ -117,7 +118,10 @@ static void test_names(void)
 		{ "batch_0x1.bin", NAME_OTHER, 0 },
 		{ "batch_1.bi", NAME_OTHER, 0 },
 		{ "batch_1.bin2", NAME_OTHER, 0 },
-		{ "batch_1.txt", NAME_OTHER, 0 },
+		{ "batch_1.txt", NAME_TEXT, 1 },
+		{ "batch_007.json", NAME_JSON, 7 },
+		{ "stats.prom", NAME_PROM, 0 },
+		{ "batch_1.txt.gz", NAME_OTHER, 0 },
 		{ "batch_1", NAME_OTHER, 0 },
 		{ "Batch_1.bin", NAME_OTHER, 0 },
 		{ "rank_0", NAME_RANK, 0 },
@@ -214,7 +218,7 @@ static void test_lookups(void)
 		"shards/README.txt",
 		"epoch.bin",
 		"epoch_0/epoch.bin",
-		"rank_0/batch_0000.txt",
+		"rank_0/batch_0000.text",
 		"rank_0/batch_0000.json",
 		"x",
 		"lost+found",
@@ -241,7 +245,11 @@ static void test_lookups_that_wait(void)
 	          wait.object.rank == 1 && wait.object.number == 20 && !wait.object.val);
 	CU_ASSERT_EQUAL(tree_lookup(t, rank, "epoch.bin", &a, &wait), -EAGAIN);
 	CU_ASSERT_EQUAL(wait.object.kind, OBJECT_EPOCH);
-	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0020.txt", &a, &wait), -ENOENT);
+	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0040.txt", &a, &wait), -EAGAIN);
+	CU_ASSERT(wait.text &&
+	          inode_pack((struct inode){ .form = FORM_TEXT, .epoch = 7, .rank = 1, .number = 40 }) ==
+	                  wait.inode);
+	CU_ASSERT_EQUAL(tree_wait_text(t, wait.inode, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(tree_lookup(t, FIXED_SHARDS, "fineweb_train_000001.bin", &a, &wait), -EAGAIN);
 	CU_ASSERT(wait.object.kind == OBJECT_SHARD && wait.object.number == 1);
 	CU_ASSERT_EQUAL(tree_lookup(t, FIXED_ROOT, "dataset.json", &a, &wait), -EAGAIN);
@@ -497,6 +505,71 @@ static void test_texts(void)
 	end();
 }
 
+static void test_readables(void)
+{
+	static char text[65536], again[65536];
+	struct tree_attributes a;
+	struct tree_wait wait;
+	struct tree_rest rest;
+	begin(whole);
+	uint64_t rank = must_find("rank_1");
+	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0003.txt", &a, &wait), -EAGAIN);
+	CU_ASSERT_FATAL(wait.text);
+	CU_ASSERT_EQUAL(tree_read(t, wait.inode, 0, text, 10, &rest), -EAGAIN);
+	CU_ASSERT(rest.text);
+	CU_ASSERT_EQUAL(tree_wait_text(t, wait.inode, NULL), 0);
+	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_3.txt", &a, &wait), 0);
+	CU_ASSERT(a.constant && a.size > 8 * 20 && a.inode == wait.inode);
+	read_text(a.inode, text, sizeof text);
+	CU_ASSERT_EQUAL(strlen(text), a.size);
+	CU_ASSERT(strncmp(text, "=== rank 1, row 0: made-up, piece 0, sequence 3\n", 48) == 0);
+	CU_ASSERT(strstr(text, "\n=== rank 1, row 7: made-up, piece 7, sequence 3\n") != NULL);
+	CU_ASSERT_EQUAL(tree_read(t, a.inode, a.size, again, 10, &rest), 0);
+	uint64_t inode = a.inode, off = 0;
+	CU_ASSERT_FALSE(tree_next(t, &inode, &off));
+	/* The others push it out; made anew it is the same. */
+	for (uint32_t k = 0; k < READABLE_KEPT; k++) {
+		struct inode i = { .form = FORM_JSON, .epoch = 2, .rank = 2, .number = k };
+		CU_ASSERT_EQUAL(tree_wait_text(t, inode_pack(i), NULL), 0);
+		read_text(inode_pack(i), again, sizeof again);
+		CU_ASSERT(strncmp(again, "{\n \"rows\": [", 13) == 0);
+	}
+	CU_ASSERT_EQUAL(tree_read(t, a.inode, 0, again, sizeof again, &rest), -EAGAIN);
+	CU_ASSERT_EQUAL(tree_wait_text(t, a.inode, NULL), 0);
+	read_text(a.inode, again, sizeof again);
+	CU_ASSERT_STRING_EQUAL(text, again);
+	CU_ASSERT_EQUAL(find_error("rank_1/batch_0040.txt"), -ENOENT);
+	CU_ASSERT_EQUAL(find_error("val/rank_1/batch_0002.json"), -ENOENT);
+	CU_ASSERT_EQUAL(find_error("val/rank_1/batch_0001.json"), -EAGAIN);
+	fake.damaged = 5;
+	CU_ASSERT_EQUAL(tree_lookup(t, rank, "batch_0004.txt", &a, &wait), -EAGAIN);
+	CU_ASSERT_EQUAL(tree_wait_text(t, wait.inode, NULL), -EBADMSG);
+	CU_ASSERT_EQUAL(tree_wait_text(t, must_find("rank_1/batch_0004.bin"), NULL), -ENOENT);
+	end();
+}
+
+static void test_latency(void)
+{
+	static char text[16384];
+	begin(whole);
+	for (int64_t us = 1; us <= 1000; us++)
+		tree_note_read(t, us * 1000);
+	read_text(FIXED_STATS, text, sizeof text);
+	unsigned p50 = 0, p90 = 0, p99 = 0;
+	CU_ASSERT(sscanf(strstr(text, "\"read_p50_us\""), "\"read_p50_us\": %u", &p50) == 1);
+	CU_ASSERT(sscanf(strstr(text, "\"read_p90_us\""), "\"read_p90_us\": %u", &p90) == 1);
+	CU_ASSERT(sscanf(strstr(text, "\"read_p99_us\""), "\"read_p99_us\": %u", &p99) == 1);
+	CU_ASSERT(p50 >= 500 && p50 <= 625 && p90 >= 900 && p90 <= 1125 && p99 >= 990 && p99 <= 1238);
+	read_text(FIXED_PROM, text, sizeof text);
+	CU_ASSERT_EQUAL(strlen(text), 8192);
+	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_count{mount=\"/mnt/fw\"} 1000\n") != NULL);
+	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_sum{mount=\"/mnt/fw\"} 0.500500\n") != NULL);
+	CU_ASSERT(strstr(text,
+	                 "# TYPE fineweb_reads_total counter\nfineweb_reads_total{mount=\"/mnt/fw\"} 0\n") !=
+	          NULL);
+	end();
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -513,6 +586,8 @@ int main(void)
 		{ "list=counted ends there", test_counted_pages_end },
 		{ "extended attributes", test_xattrs },
 		{ "README.txt, dataset.json, stats.json", test_texts },
+		{ "batches for eyes", test_readables },
+		{ "stats.prom, and percentiles of reads", test_latency },
 		CU_TEST_INFO_NULL,
 	};
 	return unit_main("tree", tests);
