@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "token/dictionary.h"
 #include "token/longest.h"
 #include "token/pairs.h"
 #include "token/split.h"
@@ -24,7 +25,9 @@ struct tokenizer {
 	struct vocab vocab;
 	struct pairs pairs;
 	struct words words;
-	const uint8_t *cuts; /* of a vocabulary that is built in */
+	/* Of a vocabulary that is built in. */
+	const uint8_t *cuts;
+	struct dictionary dictionary;
 	/* Made when the first long word comes; NULL until then, and when it cannot be. */
 	_Atomic(struct longest *) *longest;
 	pthread_mutex_t *making;

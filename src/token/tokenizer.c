@@ -15,6 +15,8 @@
 extern const uint8_t vocab_gpt2[], vocab_cl100k[], vocab_o200k[];
 extern const uint64_t vocab_gpt2_size, vocab_cl100k_size, vocab_o200k_size;
 extern const uint8_t cuts_gpt2[], cuts_cl100k[], cuts_o200k[];
+extern const uint8_t words_english[], words_gpt2[], words_cl100k[], words_o200k[];
+extern const uint64_t words_english_size, words_gpt2_size, words_cl100k_size, words_o200k_size;
 
 /* For the words of one tokenizer, in bytes. */
 #define WORDS (48u << 20)
@@ -29,6 +31,8 @@ struct builtin {
 	const uint8_t *file;
 	const uint64_t *size;
 	const uint8_t *cuts;
+	const uint8_t *words;
+	const uint64_t *words_size;
 	uint32_t vocab;
 	uint32_t bos;
 	const char *sha256;
@@ -36,13 +40,13 @@ struct builtin {
 };
 
 static const struct builtin builtin[] = {
-	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, cuts_gpt2, 50257, 50256,
+	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, cuts_gpt2, words_gpt2, &words_gpt2_size, 50257, 50256,
 	  "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", { { "<|endoftext|>", 50256 } } },
-	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, cuts_cl100k, 100277, 100257,
+	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, cuts_cl100k, words_cl100k, &words_cl100k_size, 100277, 100257,
 	  "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 	  { { "<|endoftext|>", 100257 }, { "<|fim_prefix|>", 100258 }, { "<|fim_middle|>", 100259 },
 	    { "<|fim_suffix|>", 100260 }, { "<|endofprompt|>", 100276 } } },
-	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, cuts_o200k, 200019, 199999,
+	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, cuts_o200k, words_o200k, &words_o200k_size, 200019, 199999,
 	  "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 	  { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
 };
@@ -160,6 +164,8 @@ static int load(struct tokenizer *t, const char *name, const char *pattern, bool
 	snprintf(t->info.sha256, sizeof t->info.sha256, "%s", b->sha256);
 	t->split = b->split;
 	t->cuts = b->cuts;
+	t->dictionary.words = span_of(words_english, words_english_size);
+	t->dictionary.ids = span_of(b->words, *b->words_size);
 	t->special = b->special;
 	t->whole = true;
 	if (brief)
@@ -191,7 +197,7 @@ static void seed(struct tokenizer *t)
 		/* Many at a time, so that their memory is fetched together. */
 		if (n == AHEAD || id == t->vocab.n) {
 			for (uint32_t i = 0; i < n; i++)
-				t->seeded = words_seed(&t->words, key[i], hash[i], ids[i], t->width) && t->seeded;
+				t->seeded = words_seed(&t->words, key[i], hash[i], &ids[i], 1, t->width) && t->seeded;
 			n = 0;
 		}
 		struct span token = id < t->vocab.n ? vocab_bytes(&t->vocab, id) : span_of(NULL, 0);
@@ -208,8 +214,10 @@ int tokenizer_cache(struct tokenizer *t, size_t bytes)
 {
 	words_free(&t->words);
 	int r = words_make(&t->words, bytes);
-	if (r == 0)
+	if (r == 0) {
 		seed(t);
+		dictionary_seed(&t->words, t->dictionary, t->width);
+	}
 	return r;
 }
 

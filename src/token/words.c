@@ -95,11 +95,11 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 	return false;
 }
 
-bool words_seed(struct words *w, struct word_key key, size_t hash, uint32_t id, unsigned width)
+bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
 {
 	uint64_t two[2];
 	size_t left = atomic_load_explicit(w->left, memory_order_relaxed);
-	pack(&id, 1, width, two);
+	pack(ids, n, width, two);
 	for (size_t i = 0; left > 0 && i < WORD_PLACES; i++) {
 		struct word *e = &w->at[(hash ^ i) & w->mask];
 		if (atomic_load_explicit(&e->hi, memory_order_relaxed) != 0)

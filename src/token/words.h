@@ -129,8 +129,8 @@ static inline unsigned word_put(const struct word *e, void *ids, size_t done, un
 /* Keeps 1 ... word_most(width) ids of a word, where there is room: false when there is none. */
 bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
 
-/* Keeps the id of a word of one, before any other thread knows of w: false when there is no room. */
-bool words_seed(struct words *w, struct word_key key, size_t hash, uint32_t id, unsigned width);
+/* The same before any other thread knows of w, for a word that is not there. */
+bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
 
 /* The hash of a word of more than 15 bytes. */
 static inline uint64_t words_long_hash(const uint8_t *p, size_t n)

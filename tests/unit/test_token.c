@@ -508,6 +508,40 @@ static void small_caches(void)
 	tokenizer_close(t);
 }
 
+/* Every word of the dictionary has the ids that it has without one. */
+static void dictionary_is_right(void)
+{
+	static const char *const names[] = { "gpt2", "cl100k", "o200k" };
+	const char *top = getenv("srcdir");
+	char path[4096], word[64], form[80];
+	uint32_t want[256], ids[256];
+	snprintf(path, sizeof path, "%s/src/token/vocab/words.txt", top != NULL ? top : ".");
+	for (size_t i = 0; i < 3; i++) {
+		FILE *f = fopen(path, "r");
+		struct tokenizer *t = opened(names[i], NULL), *bare = opened(names[i], NULL);
+		CU_ASSERT_TRUE_FATAL(f != NULL && t != NULL && bare != NULL && tokenizer_cache(bare, 0) == 0);
+		struct encoder *with = encoder_new(t), *without = encoder_new(bare);
+		unsigned words = 0, bad = 0;
+		for (; fscanf(f, "%63s", word) == 1; words++) {
+			for (unsigned which = 0; which < 4; which++) {
+				int n = snprintf(form, sizeof form, "%s%s", which < 2 ? " " : "", word);
+				if (which % 2 == 1)
+					form[which < 2] = (char)(form[which < 2] - 'a' + 'A');
+				int64_t a = encoder_encode(with, form, (size_t)n, ids);
+				int64_t b = encoder_encode(without, form, (size_t)n, want);
+				bad += a != b || memcmp(ids, want, (size_t)a * width_of(names[i])) != 0;
+			}
+		}
+		CU_ASSERT_EQUAL(words, 60000);
+		CU_ASSERT_EQUAL(bad, 0);
+		encoder_free(with);
+		encoder_free(without);
+		tokenizer_close(t);
+		tokenizer_close(bare);
+		fclose(f);
+	}
+}
+
 /* However a text is cut into parts, the ids are those of the whole. */
 static void streams_take_any_cut(void)
 {
@@ -572,6 +606,7 @@ int main(void)
 		{ ".tiktoken files", tiktoken_files },
 		{ "threads share words", threads_share_words },
 		{ "small caches", small_caches },
+		{ "the dictionary is right", dictionary_is_right },
 		{ "streams take any cut", streams_take_any_cut },
 		{ "the decoder takes any cut", decoder_takes_any_cut },
 		CU_TEST_INFO_NULL,

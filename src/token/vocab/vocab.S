@@ -1,4 +1,4 @@
-/* The vocabularies that the program ships, byte for byte as published: see README.md beside this file. */
+/* The vocabularies that the program ships, and what is made from them: see README.md beside this file. */
 	.section .rodata
 	.macro vocabulary name, file
 	.balign 64
@@ -24,5 +24,9 @@
 	vocabulary cuts_gpt2, "r50k_base.cuts"
 	vocabulary cuts_cl100k, "cl100k_base.cuts"
 	vocabulary cuts_o200k, "o200k_base.cuts"
+	vocabulary words_english, "words.txt"
+	vocabulary words_gpt2, "r50k_base.words"
+	vocabulary words_cl100k, "cl100k_base.words"
+	vocabulary words_o200k, "o200k_base.words"
 
 	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,69 @@
+#include "token/dictionary.h"
+
+/* Forms that wait for their place in memory. */
+#define AHEAD 32
+
+struct waiting {
+	struct word_key key;
+	size_t hash;
+	uint32_t ids[8];
+	unsigned n;
+};
+
+/* Takes the ids of one form; false: there are none, or the data end. */
+static bool take_ids(struct span *s, unsigned width, uint32_t ids[8], unsigned *n)
+{
+	unsigned bytes = width == 2 ? 2 : 3;
+	uint8_t count;
+	struct span all;
+	*n = 0;
+	if (!span_u8(s, &count) || count == 0 || count > 7 || !span_take(s, (size_t)count * bytes, &all))
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned b = 0; b < bytes; b++)
+			ids[i] = (b > 0 ? ids[i] : 0) | (uint32_t)all.at[i * bytes + b] << 8 * b;
+	*n = count;
+	return true;
+}
+
+/* The four forms of a word, in the order of the data. */
+static size_t form(const struct span word, unsigned which, uint8_t out[16])
+{
+	size_t n = 0;
+	if (which < 2)
+		out[n++] = ' ';
+	if (word.n > WORD_BYTES - n)
+		return 0;
+	memcpy(out + n, word.at, word.n);
+	if (which % 2 == 1)
+		out[n] = (uint8_t)(out[n] - 'a' + 'A');
+	return n + word.n;
+}
+
+void dictionary_seed(struct words *w, struct dictionary d, unsigned width)
+{
+	struct waiting wait[AHEAD];
+	size_t n = 0;
+	while (d.words.n > 0 && d.ids.n > 0) {
+		const uint8_t *end = memchr(d.words.at, '\n', d.words.n);
+		struct span word = span_of(d.words.at, end != NULL ? (size_t)(end - d.words.at) : d.words.n);
+		span_skip(&d.words, word.n + (end != NULL));
+		for (unsigned which = 0; which < 4; which++) {
+			struct waiting *here = &wait[n];
+			uint8_t bytes[16];
+			size_t length = form(word, which, bytes);
+			if (!take_ids(&d.ids, width, here->ids, &here->n) || length == 0)
+				continue;
+			here->key = word_key(bytes, length);
+			here->hash = word_hash(here->key);
+			__builtin_prefetch(&w->at[here->hash & w->mask], 1);
+			if (++n < AHEAD)
+				continue;
+			for (size_t i = 0; i < n; i++)
+				words_seed(w, wait[i].key, wait[i].hash, wait[i].ids, wait[i].n, width);
+			n = 0;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		words_seed(w, wait[i].key, wait[i].hash, wait[i].ids, wait[i].n, width);
+}
