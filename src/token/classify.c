@@ -29,7 +29,8 @@ static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
 /* Signed comparison after a shift of the range to the lowest numbers: bytes from `first` on, `n` of them. */
 static inline __m128i range128(__m128i x, char first, int n)
 {
-	return _mm_cmplt_epi8(_mm_add_epi8(x, _mm_set1_epi8((char)(-128 - first))), _mm_set1_epi8((char)(-128 + n)));
+	return _mm_cmplt_epi8(_mm_add_epi8(x, _mm_set1_epi8((char)(-128 - first))),
+	                      _mm_set1_epi8((char)(-128 + n)));
 }
 
 static inline uint64_t bits128(__m128i x, unsigned shift)
@@ -45,7 +46,7 @@ static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
 			__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
 			__m128i space = _mm_cmpeq_epi8(x, _mm_set1_epi8(' '));
 			__m128i line = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\n')),
-						    _mm_cmpeq_epi8(x, _mm_set1_epi8('\r')));
+			                            _mm_cmpeq_epi8(x, _mm_set1_epi8('\r')));
 			m.letter |= bits128(range128(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 26), i);
 			m.upper |= bits128(range128(x, 'A', 26), i);
 			m.slash |= bits128(_mm_cmpeq_epi8(x, _mm_set1_epi8('/')), i);
@@ -65,7 +66,7 @@ static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
 AVX2 static inline __m256i range256(__m256i x, char first, int n)
 {
 	return _mm256_cmpgt_epi8(_mm256_set1_epi8((char)(-128 + n)),
-				 _mm256_add_epi8(x, _mm256_set1_epi8((char)(-128 - first))));
+	                         _mm256_add_epi8(x, _mm256_set1_epi8((char)(-128 - first))));
 }
 
 AVX2 static inline uint64_t bits256(__m256i x, unsigned shift)
@@ -81,7 +82,7 @@ AVX2 static void classify_avx2(const uint8_t *p, size_t blocks, struct masks *ou
 			__m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
 			__m256i space = _mm256_cmpeq_epi8(x, _mm256_set1_epi8(' '));
 			__m256i line = _mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\n')),
-						       _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\r')));
+			                               _mm256_cmpeq_epi8(x, _mm256_set1_epi8('\r')));
 			m.letter |= bits256(range256(_mm256_or_si256(x, _mm256_set1_epi8(0x20)), 'a', 26), i);
 			m.upper |= bits256(range256(x, 'A', 26), i);
 			m.slash |= bits256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('/')), i);
@@ -116,7 +117,7 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 			.blank = space | range512(x, '\t', 5),
 			.space = space,
 			.newline = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\n')) |
-				   _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\r')),
+			           _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\r')),
 			.quote = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\'')),
 			.high = _mm512_movepi8_mask(x),
 		};

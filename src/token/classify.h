@@ -1,7 +1,7 @@
 /* classify: which of 64 bytes are letters, numbers, white space: a bit each.
  *
- * There is a path for each instruction set, all with the same result; the best one that the machine has is chosen when a tokenizer is opened.
- * Pure functions, for any thread.
+ * There is a path for each instruction set, all with the same result; the best one that the machine has is
+ * chosen when a tokenizer is opened. Pure functions, for any thread.
  */
 #ifndef FW_TOKEN_CLASSIFY_H
 #define FW_TOKEN_CLASSIFY_H

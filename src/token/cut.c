@@ -8,11 +8,15 @@
 struct cut_kind {
 	split_fn *split;
 	unsigned digits; /* most numbers of a word */
-	bool cases;      /* a capital letter behind a small one begins a word, and contractions belong to the word before; o200k */
+	bool cases; /* a capital letter behind a small one begins a word, and contractions belong to the word
+	               before; o200k */
 };
 
 static const struct cut_kind kinds[] = {
-	{ split_cl100k, 3, false }, { split_llama3, 3, false }, { split_qwen2, 1, false }, { split_o200k, 3, true },
+	{ split_cl100k, 3, false },
+	{ split_llama3, 3, false },
+	{ split_qwen2, 1, false },
+	{ split_o200k, 3, true },
 };
 
 void cut_start(struct cut *c, const uint8_t *p, size_t n, split_fn *split, classify_fn *classify)
@@ -50,15 +54,16 @@ static bool is_blank(enum unicode_class k)
 	return k == UNICODE_SPACE || k == UNICODE_NEWLINE;
 }
 
-/* Whether white space begins at i; also true at the end of the text, which cuts nothing off a run, and within a code point. */
+/* Whether white space begins at i; also true at the end of the text, which cuts nothing off a run, and within
+ * a code point. */
 static bool blank_at(const struct cut *c, size_t i)
 {
 	unsigned length;
 	return i >= c->n || (c->p[i] & 0xC0) == 0x80 || is_blank(unicode_class(utf8_take(c->p + i, &length)));
 }
 
-/* Gives the longer code points that begin in a block their classes, in all their bytes. *begin gets white space of several bytes that a run gives
- * up, which the block's algebra does not see. */
+/* Gives the longer code points that begin in a block their classes, in all their bytes. *begin gets white
+ * space of several bytes that a run gives up, which the block's algebra does not see. */
 static void add_high(struct cut *c, struct masks *m, uint64_t *begin)
 {
 	m->letter |= c->next_letter;
@@ -126,7 +131,7 @@ static uint64_t gpt2_block(struct cut *c, struct masks *m, uint64_t valid)
 	uint64_t letter = m->letter, number = m->number, blank = m->blank;
 	uint64_t sign = ~(letter | number | blank) & valid;
 	uint64_t first = (letter & ~(letter << 1 | c->letter)) | (number & ~(number << 1 | c->number)) |
-			 (sign & ~(sign << 1 | c->sign));
+	                 (sign & ~(sign << 1 | c->sign));
 	/* A run of white space gives up its last one to what follows. */
 	uint64_t before_more = ~blank >> 1;
 	if (valid == UINT64_MAX)
@@ -170,11 +175,12 @@ static inline size_t spread(uint64_t bits, size_t at, size_t *out)
 	return n;
 }
 
-/* A window is 64 bytes from the beginning of a word on, where nothing before counts. Of the words that begin in it those are told whose
- * beginning does not depend on what is behind it: up to this byte. */
+/* A window is 64 bytes from the beginning of a word on, where nothing before counts. Of the words that begin
+ * in it those are told whose beginning does not depend on what is behind it: up to this byte. */
 #define WINDOW_SURE 60
 
-/* Of ASCII bytes at x on: white space without an end of line, and then an end of line. Below 0: not before the end of the window. */
+/* Of ASCII bytes at x on: white space without an end of line, and then an end of line. Below 0: not before
+ * the end of the window. */
 static int line_ends_behind(const struct masks *m, uint64_t blank, unsigned x)
 {
 	uint64_t end = ~blank >> x << x;
@@ -195,7 +201,8 @@ static uint64_t begin_threes(uint64_t number, uint64_t first)
 	return begin;
 }
 
-/* The bytes of the contraction of any case that begins with the apostrophe at p, which has 3 bytes behind it; 0: none. */
+/* The bytes of the contraction of any case that begins with the apostrophe at p, which has 3 bytes behind it;
+ * 0: none. */
 static unsigned contraction_folded(const uint8_t *p)
 {
 	uint8_t a = p[1] | 0x20, b = p[2] | 0x20;
@@ -204,7 +211,8 @@ static unsigned contraction_folded(const uint8_t *p)
 	return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-static uint64_t contract_folded(const struct cut_kind *k, const uint8_t *p, const struct masks *m, uint64_t quotes, uint64_t begin)
+static uint64_t contract_folded(const struct cut_kind *k, const uint8_t *p, const struct masks *m,
+                                uint64_t quotes, uint64_t begin)
 {
 	unsigned last = 0;
 	for (; quotes != 0; quotes &= quotes - 1) {
@@ -221,7 +229,8 @@ static uint64_t contract_folded(const struct cut_kind *k, const uint8_t *p, cons
 	return begin;
 }
 
-/* The bits at which words of cl100k's kin begin, the first bit among them; those from *sure on may be wrong. */
+/* The bits at which words of cl100k's kin begin, the first bit among them; those from *sure on may be wrong.
+ */
 static uint64_t window(const struct cut_kind *k, const uint8_t *p, const struct masks *m, unsigned *sure)
 {
 	uint64_t letter = m->letter, number = m->number, blank = m->blank, line = m->newline;
@@ -244,9 +253,11 @@ static uint64_t window(const struct cut_kind *k, const uint8_t *p, const struct 
 		begin |= m->upper & (letter & ~m->upper) << 1;
 		uint64_t slash = taken << 1 & m->slash;
 		if (slash != 0)
-			*sure = (unsigned)__builtin_ctzll(slash) < *sure ? (unsigned)__builtin_ctzll(slash) : *sure;
+			*sure = (unsigned)__builtin_ctzll(slash) < *sure ? (unsigned)__builtin_ctzll(slash)
+			                                                 : *sure;
 	}
-	/* Behind an end of line white space begins a word, unless another end of line comes before something else. */
+	/* Behind an end of line white space begins a word, unless another end of line comes before something
+	 * else. */
 	for (uint64_t left = tail & (line & ~taken) << 1; left != 0; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(left);
 		int more = line_ends_behind(m, tail, i);

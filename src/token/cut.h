@@ -19,21 +19,22 @@
 struct cut {
 	const uint8_t *p; /* the whole text, valid UTF-8 */
 	size_t n;
-	size_t at;        /* what was looked at */
+	size_t at; /* what was looked at */
 	split_fn *split;
-	classify_fn *classify; /* NULL: only split */
+	classify_fn *classify;       /* NULL: only split */
 	const struct cut_kind *kind; /* of cl100k's kin; NULL: GPT-2 */
 	/* GPT-2 only. Of the last byte before `at`, each 0 or 1. */
 	uint64_t letter, number, sign, blank, space;
-	/* Bits of the next block that are known: of a code point that goes on there, and where a contraction ends. */
+	/* Bits of the next block that are known: of a code point that goes on there, and where a contraction
+	 * ends. */
 	uint64_t next_letter, next_number, next_blank, next_begin, next_inside;
 };
 
 /* Starts on a text. classify may be NULL. */
 void cut_start(struct cut *c, const uint8_t *p, size_t n, split_fn *split, classify_fn *classify);
 
-/* Writes where the next words begin, in ascending order, and returns how many, at most CUT_MOST; `begin` has room for 8 more. May return 0 before
- * the end, which is when c->at is c->n. */
+/* Writes where the next words begin, in ascending order, and returns how many, at most CUT_MOST; `begin` has
+ * room for 8 more. May return 0 before the end, which is when c->at is c->n. */
 size_t cut_more(struct cut *c, size_t begin[CUT_MOST + 8]);
 
 #endif

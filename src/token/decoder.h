@@ -1,8 +1,8 @@
 /* decoder: bytes of tokens to valid UTF-8, as they come.
  *
- * What it makes of all bytes together is what Python's bytes.decode("utf-8", "replace") does: a character that is cut
- * at the beginning or the end, and whatever else is no UTF-8, becomes U+FFFD. A zeroed struct is a new decoder. One
- * thread at a time.
+ * What it makes of all bytes together is what Python's bytes.decode("utf-8", "replace") does: a character
+ * that is cut at the beginning or the end, and whatever else is no UTF-8, becomes U+FFFD. A zeroed struct is
+ * a new decoder. One thread at a time.
  */
 #ifndef FW_TOKEN_DECODER_H
 #define FW_TOKEN_DECODER_H

@@ -13,8 +13,8 @@ struct dictionary {
 	struct span ids;   /* NAME.words */
 };
 
-/* Puts the words of a dictionary that belongs to a vocabulary of this width among the words of w, which no other thread knows yet; as many as there
- * is room for. */
+/* Puts the words of a dictionary that belongs to a vocabulary of this width among the words of w, which no
+ * other thread knows yet; as many as there is room for. */
 void dictionary_seed(struct words *w, struct dictionary d, unsigned width);
 
 #endif

@@ -15,7 +15,7 @@ struct encoder {
 	struct buffer normal; /* what it is made in */
 	classify_fn *classify;
 	size_t begin[CUT_MOST + 16]; /* where words begin */
-	uint32_t *ids;  /* of a word that is long */
+	uint32_t *ids;               /* of a word that is long */
 	size_t ids_room;
 };
 
@@ -73,7 +73,8 @@ static inline void put(void *ids, size_t at, uint32_t id, unsigned width)
 		((uint32_t *)ids)[at] = id;
 }
 
-/* The ids of a word that is not among the words. At most n; *out is valid until the next call. Number, or -ENOMEM. */
+/* The ids of a word that is not among the words. At most n; *out is valid until the next call. Number, or
+ * -ENOMEM. */
 static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const uint32_t **out)
 {
 	/* Places in a word have 32 bits. */
@@ -95,19 +96,20 @@ static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const 
 	}
 	/* Below, what this makes first takes longer than it saves. */
 	const struct longest *l = n > 16384 ? tokenizer_longest(e->t) : NULL;
-	return l != NULL ? merge_long_word(&e->merge, l, p, n, e->ids) :
-			   merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
+	return l != NULL ? merge_long_word(&e->merge, l, p, n, e->ids)
+	                 : merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
 }
 
 /* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, or -ENOMEM. */
-static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash, void *ids,
-			     size_t done, unsigned width)
+static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash,
+                             void *ids, size_t done, unsigned width)
 {
 	const struct words *w = &e->t->words;
 	const struct word *known = n <= WORD_BYTES ? words_find(w, key, hash) : NULL;
 	if (known != NULL)
 		return word_put(known, ids, done, width);
-	/* A short word that has too many ids for an entry has one under this key, which says that it is among the long ones. */
+	/* A short word that has too many ids for an entry has one under this key, which says that it is among
+	 * the long ones. */
 	struct word_key mark = { key.lo, key.hi | UINT64_C(1) << 63 };
 	if (n > WORD_BYTES)
 		hash = words_long_hash(p, n);
@@ -124,7 +126,8 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 		put(ids, done + (size_t)i, found[i], width);
 	if (n <= WORD_BYTES && count > 0 && count <= word_most(width))
 		words_add(w, key, hash, found, (unsigned)count, width);
-	else if (n <= WORD_LONGEST && count > 0 && (n > WORD_BYTES || words_add(w, mark, hash, found, 0, width)))
+	else if (n <= WORD_LONGEST && count > 0 &&
+	         (n > WORD_BYTES || words_add(w, mark, hash, found, 0, width)))
 		words_add_long(w, p, n, hash, found, (unsigned)count, width);
 	return count;
 }
@@ -141,7 +144,7 @@ struct look {
 #define ALWAYS static inline __attribute__((always_inline))
 
 ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const size_t *begin, size_t words,
-				   void *ids, size_t done, unsigned width)
+                            void *ids, size_t done, unsigned width)
 {
 	const struct words *w = &e->t->words;
 	struct look look[AHEAD];
@@ -157,7 +160,8 @@ ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const
 			done += word_put(here, ids, done, width);
 			continue;
 		}
-		int64_t count = encode_unseen(e, p + begin[i], begin[i + 1] - begin[i], look[i].key, look[i].hash, ids, done, width);
+		int64_t count = encode_unseen(e, p + begin[i], begin[i + 1] - begin[i], look[i].key,
+		                              look[i].hash, ids, done, width);
 		if (count < 0)
 			return count;
 		done += (size_t)count;

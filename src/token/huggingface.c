@@ -18,7 +18,8 @@ struct reader {
 };
 
 static const char *const small_keys[] = {
-	"type", "dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges",
+	"type",          "dropout",       "continuing_subword_prefix", "end_of_word_suffix",
+	"byte_fallback", "ignore_merges",
 };
 enum { TYPE, DROPOUT, PREFIX, SUFFIX, BYTE_FALLBACK, IGNORE_MERGES, SMALL_KEYS };
 
@@ -64,9 +65,10 @@ static int find_parts(struct reader *r, struct span file)
 	if (!scan_mark(&file, '{'))
 		return damaged(r, "not a JSON object");
 	while ((more = scan_member(&file, &first, &r->key)) > 0) {
-		struct span *where = key_is(r, "normalizer") ? &r->normalizer :
-				     key_is(r, "pre_tokenizer") ? &r->pre_tokenizer :
-				     key_is(r, "added_tokens") ? &r->added : NULL;
+		struct span *where = key_is(r, "normalizer")      ? &r->normalizer
+		                     : key_is(r, "pre_tokenizer") ? &r->pre_tokenizer
+		                     : key_is(r, "added_tokens")  ? &r->added
+		                                                  : NULL;
 		if (where == NULL && key_is(r, "model")) {
 			int failed = find_model(r, &file);
 			if (failed < 0)
@@ -111,15 +113,18 @@ static int check_model(struct reader *r)
 		json_t *j = tree(r, r->small[i], small_keys[i]);
 		if (j == NULL)
 			return -EBADMSG;
-		if (i == TYPE && !json_is_null(j) && (!json_is_string(j) || strcmp(json_string_value(j), "BPE") != 0))
+		if (i == TYPE && !json_is_null(j) &&
+		    (!json_is_string(j) || strcmp(json_string_value(j), "BPE") != 0))
 			result = unsupported(r, "model", json_string_value(j));
 		else if (i == DROPOUT && !json_is_null(j) && json_number_value(j) != 0)
 			result = fail(r->err, ENOTSUP, "%s: a model with dropout is not supported", r->name);
 		else if ((i == PREFIX || i == SUFFIX) && json_string_length(j) > 0)
 			result = unsupported(r, small_keys[i], json_string_value(j));
 		else if (i == BYTE_FALLBACK && json_is_true(j))
-			result = fail(r->err, ENOTSUP, "%s: a model with byte_fallback is not supported, only byte-level ones are",
-				      r->name);
+			result = fail(
+			        r->err, ENOTSUP,
+			        "%s: a model with byte_fallback is not supported, only byte-level ones are",
+			        r->name);
 		else if (i == IGNORE_MERGES)
 			r->t->whole = json_is_true(j);
 		json_decref(j);
@@ -139,7 +144,8 @@ static int read_normalizer(struct reader *r, const json_t *j)
 	size_t i;
 	if (!is_type(j, "Sequence") || !json_is_array(list))
 		return unsupported(r, "normalizer", json_string_value(json_object_get(j, "type")));
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		if (!is_type(item, "NFC"))
 			return unsupported(r, "normalizer", json_string_value(json_object_get(item, "type")));
 		r->t->nfc = true;
@@ -148,17 +154,18 @@ static int read_normalizer(struct reader *r, const json_t *j)
 }
 
 /* The patterns of published files, as they stand there. */
-#define PATTERN_CL100K                                                                                                 \
-	"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define PATTERN_QWEN2                                                                                                  \
+#define PATTERN_CL100K                                \
+	"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| " \
+	"?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define PATTERN_QWEN2 \
 	"[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define FOLDED "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define LETTERS "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define SMALL_LETTERS "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define NUMBERS3 "\\p{N}{1,3}"
 #define CJK "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
-#define DEEPSEEK3                                                                                                      \
-	"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"                  \
+#define DEEPSEEK3                                                                                         \
+	"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" \
 	"| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 
 static const struct {
@@ -169,8 +176,10 @@ static const struct {
 	{ "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", split_gpt2 },
 	{ FOLDED "|" PATTERN_CL100K, split_llama3 },
 	{ FOLDED "|" PATTERN_QWEN2, split_qwen2 },
-	{ "[^\\r\\n\\p{L}\\p{N}]?" LETTERS "*" SMALL_LETTERS "+" FOLDED "?|[^\\r\\n\\p{L}\\p{N}]?" LETTERS "+" SMALL_LETTERS
-	  "*" FOLDED "?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", split_o200k },
+	{ "[^\\r\\n\\p{L}\\p{N}]?" LETTERS "*" SMALL_LETTERS "+" FOLDED "?|[^\\r\\n\\p{L}\\p{N}]?" LETTERS
+	  "+" SMALL_LETTERS "*" FOLDED
+	  "?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+	  split_o200k },
 };
 
 /* The pattern of a Split whose pieces are all that it matches, else NULL. */
@@ -178,7 +187,8 @@ static const char *split_pattern(const json_t *j)
 {
 	const char *behavior = json_string_value(json_object_get(j, "behavior"));
 	bool invert = json_is_true(json_object_get(j, "invert"));
-	if (!is_type(j, "Split") || behavior == NULL || strcmp(behavior, invert ? "Removed" : "Isolated") != 0)
+	if (!is_type(j, "Split") || behavior == NULL ||
+	    strcmp(behavior, invert ? "Removed" : "Isolated") != 0)
 		return NULL;
 	return json_string_value(json_object_get(json_object_get(j, "pattern"), "Regex"));
 }
@@ -202,13 +212,16 @@ static int unknown_pieces(struct reader *r, const json_t *j)
 {
 	const json_t *list = json_object_get(j, "pretokenizers"), *item;
 	size_t i;
-	json_array_foreach(list, i, item) {
-		const char *pattern = json_string_value(json_object_get(json_object_get(item, "pattern"), "Regex"));
+	json_array_foreach(list, i, item)
+	{
+		const char *pattern =
+		        json_string_value(json_object_get(json_object_get(item, "pattern"), "Regex"));
 		if (pattern != NULL)
 			return unsupported(r, "pattern", pattern);
 	}
 	if (is_type(j, "ByteLevel") && !json_is_false(json_object_get(j, "add_prefix_space")))
-		return fail(r->err, ENOTSUP, "%s: a ByteLevel with add_prefix_space is not supported", r->name);
+		return fail(r->err, ENOTSUP, "%s: a ByteLevel with add_prefix_space is not supported",
+		            r->name);
 	return unsupported(r, "pre_tokenizer", json_string_value(json_object_get(j, "type")));
 }
 
@@ -220,10 +233,12 @@ static int read_pre_tokenizer(struct reader *r, const json_t *j)
 	split_fn *split = NULL;
 	if (is_byte_level(j, true) || (n == 1 && is_byte_level(a, true)))
 		split = split_gpt2;
-	else if (n == 2 && is_byte_level(b, true) && is_type(a, "Digits") && json_is_true(json_object_get(a, "individual_digits")))
+	else if (n == 2 && is_byte_level(b, true) && is_type(a, "Digits") &&
+	         json_is_true(json_object_get(a, "individual_digits")))
 		split = split_smollm2;
-	else if (n == 4 && is_split(a, NUMBERS3) && is_split(b, CJK) && is_split(json_array_get(list, 2), DEEPSEEK3) &&
-		 is_byte_level(json_array_get(list, 3), false))
+	else if (n == 4 && is_split(a, NUMBERS3) && is_split(b, CJK) &&
+	         is_split(json_array_get(list, 2), DEEPSEEK3) &&
+	         is_byte_level(json_array_get(list, 3), false))
 		split = split_deepseek3;
 	const char *pattern = n == 2 && is_byte_level(b, false) ? split_pattern(a) : NULL;
 	for (size_t i = 0; pattern != NULL && split == NULL && i < sizeof known / sizeof *known; i++)
@@ -267,7 +282,8 @@ static bool letters_to_bytes(const struct letters *l, uint8_t *p, size_t *n)
 	size_t out = 0;
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < *n;) {
-			/* A damaged file may have a cut sequence here; the characters have at most two bytes. */
+			/* A damaged file may have a cut sequence here; the characters have at most two bytes.
+			 */
 			unsigned length = p[i] < 0x80 ? 1 : 2;
 			if (i + length > *n || p[i] >= 0xC6)
 				return false;
@@ -293,8 +309,8 @@ static int read_vocab(struct reader *r, const struct letters *l)
 	while ((more = scan_member(&s, &first, &r->key)) > 0) {
 		uint32_t id;
 		if (!scan_number(&s, &id))
-			return fail(r->err, EBADMSG, "%s: \"vocab\": the id of \"%.*s\" is not a number", r->name,
-				    (int)(r->key.n < 100 ? r->key.n : 100), (const char *)r->key.at);
+			return fail(r->err, EBADMSG, "%s: \"vocab\": the id of \"%.*s\" is not a number",
+			            r->name, (int)(r->key.n < 100 ? r->key.n : 100), (const char *)r->key.at);
 		bool bytes = letters_to_bytes(l, r->key.at, &r->key.n);
 		int failed = add_entry(r, id, r->key.at, r->key.n, !bytes);
 		if (failed < 0)
@@ -304,16 +320,19 @@ static int read_vocab(struct reader *r, const struct letters *l)
 }
 
 /* Names that files give to the id that begins a document. */
-static const char *const begins[] = { "<|endoftext|>", "<|begin_of_text|>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>" };
+static const char *const begins[] = { "<|endoftext|>", "<|begin_of_text|>",
+	                              "<\uff5cbegin\u2581of\u2581sentence\uff5c>" };
 
 static int read_added(struct reader *r, const json_t *list)
 {
 	const json_t *item;
 	size_t i, best = sizeof begins / sizeof *begins;
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		const char *text = json_string_value(json_object_get(item, "content"));
 		json_int_t id = json_integer_value(json_object_get(item, "id"));
-		if (text == NULL || !json_is_integer(json_object_get(item, "id")) || id < 0 || id >= VOCAB_MOST)
+		if (text == NULL || !json_is_integer(json_object_get(item, "id")) || id < 0 ||
+		    id >= VOCAB_MOST)
 			return damaged(r, "\"added_tokens\": an item without content or id");
 		int failed = add_entry(r, (uint32_t)id, (const uint8_t *)text, strlen(text), true);
 		if (failed < 0)
@@ -328,7 +347,8 @@ static int read_added(struct reader *r, const json_t *list)
 	return 0;
 }
 
-/* Puts the entries in the order of their ids. An added token may be in the vocabulary too: then that entry, which comes first, stays. */
+/* Puts the entries in the order of their ids. An added token may be in the vocabulary too: then that entry,
+ * which comes first, stays. */
 static int fill_vocab(struct reader *r)
 {
 	struct vocab *v = &r->t->vocab;
@@ -343,7 +363,8 @@ static int fill_vocab(struct reader *r)
 	for (size_t i = 0; i < n; i++) {
 		if (v->at[e[i].id + 1] != 0) {
 			if (!e[i].hidden)
-				return fail(r->err, EBADMSG, "%s: \"vocab\": id %u stands twice", r->name, e[i].id);
+				return fail(r->err, EBADMSG, "%s: \"vocab\": id %u stands twice", r->name,
+				            e[i].id);
 			e[i].n = 0;
 		} else {
 			v->at[e[i].id + 1] = e[i].n;
@@ -392,14 +413,17 @@ static bool take_merge(struct span *s, struct merge_reader *m)
 static int add_merge(struct reader *r, struct merge_reader *m, uint32_t rank)
 {
 	const struct vocab *v = &r->t->vocab;
-	if (!letters_to_bytes(m->letters, m->left.at, &m->left.n) || !letters_to_bytes(m->letters, m->right.at, &m->right.n))
+	if (!letters_to_bytes(m->letters, m->left.at, &m->left.n) ||
+	    !letters_to_bytes(m->letters, m->right.at, &m->right.n))
 		return 0;
 	uint32_t left = vocab_find(v, m->left.at, m->left.n), right = vocab_find(v, m->right.at, m->right.n);
 	if (buffer_add(&m->left, m->right.at, m->right.n, 0, NULL) < 0)
 		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
 	uint32_t made = vocab_find(v, m->left.at, m->left.n);
 	if (left == VOCAB_NONE || right == VOCAB_NONE || made == VOCAB_NONE)
-		return fail(r->err, EBADMSG, "%s: \"merges\": item %u has a token that is not in the vocabulary", r->name, rank);
+		return fail(r->err, EBADMSG,
+		            "%s: \"merges\": item %u has a token that is not in the vocabulary", r->name,
+		            rank);
 	pairs_add(&r->t->pairs, left, right, rank);
 	r->t->pairs.made[rank] = made;
 	return 0;
@@ -425,9 +449,11 @@ static int read_merges(struct reader *r, const struct letters *l)
 		failed = damaged(r, "\"merges\" is not an array");
 	while (failed == 0 && (more = scan_item(&s, &first)) > 0) {
 		if (rank >= most)
-			failed = fail(r->err, ENOTSUP, "%s: more than %u merges are not supported", r->name, PAIRS_MOST);
+			failed = fail(r->err, ENOTSUP, "%s: more than %u merges are not supported", r->name,
+			              PAIRS_MOST);
 		else if (!take_merge(&s, &m))
-			failed = fail(r->err, EBADMSG, "%s: \"merges\": item %u is not two tokens", r->name, rank);
+			failed = fail(r->err, EBADMSG, "%s: \"merges\": item %u is not two tokens", r->name,
+			              rank);
 		else
 			failed = add_merge(r, &m, rank++);
 	}

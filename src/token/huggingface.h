@@ -1,6 +1,7 @@
 /* huggingface: reads a tokenizer.json of a byte-level BPE.
  *
- * Source: the tokenizer.json of HF tokenizers (models/bpe, pre_tokenizers, normalizers) as of 0.23, and GPT-2's table of bytes to characters.
+ * Source: the tokenizer.json of HF tokenizers (models/bpe, pre_tokenizers, normalizers) as of 0.23, and
+ * GPT-2's table of bytes to characters.
  */
 #ifndef FW_TOKEN_HUGGINGFACE_H
 #define FW_TOKEN_HUGGINGFACE_H
@@ -9,9 +10,9 @@
 #include "base/span.h"
 #include "token/model.h"
 
-/* Fills t->info's vocab and bos, vocab, pairs, split, whole and nfc from the whole file, whose name is only for messages. Only info when
- * `brief`. 0, -ENOMEM, -EBADMSG (damaged), -ENOTSUP (a model, pre-tokenizer, pattern or normalizer that is not known: it is named). What is
- * filled belongs to t also after a failure. */
+/* Fills t->info's vocab and bos, vocab, pairs, split, whole and nfc from the whole file, whose name is only
+ * for messages. Only info when `brief`. 0, -ENOMEM, -EBADMSG (damaged), -ENOTSUP (a model, pre-tokenizer,
+ * pattern or normalizer that is not known: it is named). What is filled belongs to t also after a failure. */
 int huggingface_read(struct tokenizer *t, struct span file, const char *name, bool brief, struct error *err);
 
 #endif

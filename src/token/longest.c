@@ -5,11 +5,12 @@
 struct longest {
 	const struct vocab *v;
 	const struct pairs *pairs;
-	/* A tree of the bytes of all tokens: (node, byte) to node, open addressing, node + 1 in the upper half of the key; the root is node 0. */
+	/* A tree of the bytes of all tokens: (node, byte) to node, open addressing, node + 1 in the upper
+	 * half of the key; the root is node 0. */
 	uint64_t *edge;
 	uint32_t mask, nodes;
-	uint32_t *token;   /* by node: its id, or VOCAB_NONE */
-	uint32_t *shorter; /* by id: the longest other token that it begins with, or VOCAB_NONE */
+	uint32_t *token;        /* by node: its id, or VOCAB_NONE */
+	uint32_t *shorter;      /* by id: the longest other token that it begins with, or VOCAB_NONE */
 	uint32_t *left, *right; /* by id: what it is made of; VOCAB_NONE for a byte */
 };
 
@@ -45,7 +46,8 @@ static void add_token(struct longest *l, uint32_t *parent, uint32_t id)
 	l->token[node] = id;
 }
 
-/* For each token the nearest one above it. A node comes behind the one above it, so what that one has is known: it is kept in parent. */
+/* For each token the nearest one above it. A node comes behind the one above it, so what that one has is
+ * known: it is kept in parent. */
 static void fill_shorter(struct longest *l, uint32_t *parent)
 {
 	parent[0] = VOCAB_NONE;
@@ -72,7 +74,8 @@ static inline uint32_t match(const struct longest *l, const uint8_t *p, size_t n
 	return found;
 }
 
-/* Fills left and right from the pairs, one for each token. False: a token has none, or is not ranked behind what it is made of. */
+/* Fills left and right from the pairs, one for each token. False: a token has none, or is not ranked behind
+ * what it is made of. */
 static bool add_pairs(struct longest *l)
 {
 	for (uint32_t id = 0; id < l->v->n; id++)
@@ -117,7 +120,8 @@ struct longest *longest_new(const struct vocab *v, const struct pairs *pairs, bo
 	l->left = malloc(v->n * sizeof *l->left);
 	l->right = malloc(v->n * sizeof *l->right);
 	parent = malloc(most * sizeof *parent);
-	if (parent == NULL || l->edge == NULL || l->token == NULL || l->shorter == NULL || l->left == NULL || l->right == NULL)
+	if (parent == NULL || l->edge == NULL || l->token == NULL || l->shorter == NULL || l->left == NULL ||
+	    l->right == NULL)
 		goto fail;
 	*kind = add_pairs(l);
 	if (!*kind)
@@ -146,9 +150,10 @@ void longest_free(struct longest *l)
 	free(l);
 }
 
-/* Whether a and b can stand side by side. Goes back in time: of the two parts at the border the one that was made last is taken apart, and what of
- * it is at the border looked at. The parts x and y are at the border at the same time until the first of the two becomes part of another: when
- * their own pair comes before that, it crosses the border. Of pairs of one rank the left one comes first. */
+/* Whether a and b can stand side by side. Goes back in time: of the two parts at the border the one that was
+ * made last is taken apart, and what of it is at the border looked at. The parts x and y are at the border at
+ * the same time until the first of the two becomes part of another: when their own pair comes before that, it
+ * crosses the border. Of pairs of one rank the left one comes first. */
 static bool side_by_side(const struct longest *l, uint32_t a, uint32_t b)
 {
 	uint32_t until_a = UINT32_MAX, until_b = UINT32_MAX;
@@ -190,7 +195,8 @@ size_t longest_encode(const struct longest *l, const uint8_t *p, size_t n, uint3
 			token = match(l, p + at, n - at);
 			continue;
 		}
-		/* Every byte is a token, and the whole has an encoding: before the first token there is always a shorter one. */
+		/* Every byte is a token, and the whole has an encoding: before the first token there is
+		 * always a shorter one. */
 		while (l->shorter[token] == VOCAB_NONE) {
 			dead[at / 64] |= (uint64_t)1 << (at % 64);
 			token = ids[--count];

@@ -8,9 +8,11 @@
 /* Up to here looking at every pair for the lowest one is faster than a heap. */
 #define SHORT 64
 
-static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, const uint8_t *p, uint32_t n, uint32_t *ids)
+static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, const uint8_t *p, uint32_t n,
+                           uint32_t *ids)
 {
-	/* By the place of a part's first byte; rank is that of the part with the next one. Parts that are gone have none. */
+	/* By the place of a part's first byte; rank is that of the part with the next one. Parts that are
+	 * gone have none. */
 	uint32_t rank[SHORT];
 	uint8_t next[SHORT + 1], prev[SHORT + 1];
 	for (uint32_t i = 0; i < n; i++) {
@@ -43,7 +45,8 @@ static int64_t merge_short(const struct vocab *v, const struct pairs *pairs, con
 	return count;
 }
 
-/* A heap of rank << 32 | start, the lowest first; entries that no longer hold are left in it and told by rank[]. */
+/* A heap of rank << 32 | start, the lowest first; entries that no longer hold are left in it and told by
+ * rank[]. */
 struct heap {
 	uint64_t *at;
 	size_t n;
@@ -90,7 +93,8 @@ static void rate(struct chain *c, uint32_t i)
 
 static int reserve(struct merge *m, size_t n)
 {
-	/* Each byte: next, prev and rank, and at most 3 heap entries, for a merge takes one part away and adds two entries. */
+	/* Each byte: next, prev and rank, and at most 3 heap entries, for a merge takes one part away and
+	 * adds two entries. */
 	size_t need;
 	if (!mul_size(n, 3 * sizeof(uint64_t) + 3 * sizeof(uint32_t), &need))
 		return -ENOMEM;
@@ -108,8 +112,13 @@ static int64_t merge_long(struct merge *m, const struct pairs *pairs, size_t n, 
 		return -ENOMEM;
 	uint64_t *heap = m->at;
 	uint32_t *next = (uint32_t *)(heap + 3 * n);
-	struct chain c = { .pairs = pairs, .ids = ids, .n = (uint32_t)n, .next = next, .prev = next + n,
-			   .rank = next + 2 * n, .heap = { .at = heap } };
+	struct chain c = { .pairs = pairs,
+		           .ids = ids,
+		           .n = (uint32_t)n,
+		           .next = next,
+		           .prev = next + n,
+		           .rank = next + 2 * n,
+		           .heap = { .at = heap } };
 	for (uint32_t i = 0; i < n; i++) {
 		c.next[i] = i + 1;
 		c.prev[i] = i - 1;
@@ -137,8 +146,8 @@ static int64_t merge_long(struct merge *m, const struct pairs *pairs, size_t n, 
 	return count;
 }
 
-int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p, size_t n,
-		   uint32_t *ids)
+int64_t merge_word(struct merge *m, const struct vocab *v, const struct pairs *pairs, const uint8_t *p,
+                   size_t n, uint32_t *ids)
 {
 	if (n <= SHORT)
 		return merge_short(v, pairs, p, (uint32_t)n, ids);

@@ -32,9 +32,9 @@ struct tokenizer {
 	_Atomic(struct longest *) *longest;
 	pthread_mutex_t *making;
 	split_fn *split;
-	bool whole;     /* a word whose bytes are a token is that token, whatever the pairs would make of it */
-	bool nfc;       /* texts are normalised first */
-	bool seeded;    /* all tokens of at most WORD_BYTES bytes are among the words */
+	bool whole;  /* a word whose bytes are a token is that token, whatever the pairs would make of it */
+	bool nfc;    /* texts are normalised first */
+	bool seeded; /* all tokens of at most WORD_BYTES bytes are among the words */
 	unsigned width; /* bytes of an id */
 	const struct special *special;
 };

@@ -9,7 +9,15 @@
 #include "token/unicode.h"
 
 /* Chapter 3.12: a syllable is a leading consonant, a vowel, and perhaps a trailing consonant. */
-enum { S_BASE = 0xAC00, L_BASE = 0x1100, V_BASE = 0x1161, T_BASE = 0x11A7, L_COUNT = 19, V_COUNT = 21, T_COUNT = 28 };
+enum {
+	S_BASE = 0xAC00,
+	L_BASE = 0x1100,
+	V_BASE = 0x1161,
+	T_BASE = 0x11A7,
+	L_COUNT = 19,
+	V_COUNT = 21,
+	T_COUNT = 28
+};
 #define S_COUNT (L_COUNT * V_COUNT * T_COUNT)
 
 static unsigned class_of(uint32_t c)
@@ -81,13 +89,14 @@ static bool is_second(uint32_t c)
 	return false;
 }
 
-/* Blocks of 256 code points in which every one is the same in NFC and never takes part in anything: most of all scripts. */
+/* Blocks of 256 code points in which every one is the same in NFC and never takes part in anything: most of
+ * all scripts. */
 static bool is_inert(uint32_t c)
 {
 	if (c < 0x300)
 		return true;
-	if ((c >= 0x3030 && c < 0x3099) || (c >= 0x3100 && c < 0xA66F) ||
-	    (c >= 0x0E01 && c < 0x0E38) || (c >= 0x0410 && c < 0x0483) || (c >= 0xAC00 && c < 0xD7A4))
+	if ((c >= 0x3030 && c < 0x3099) || (c >= 0x3100 && c < 0xA66F) || (c >= 0x0E01 && c < 0x0E38) ||
+	    (c >= 0x0410 && c < 0x0483) || (c >= 0xAC00 && c < 0xD7A4))
 		return true;
 	if (class_of(c) != 0)
 		return false;
@@ -144,7 +153,8 @@ static int pending_add(struct pending *w, uint32_t c)
 	return 0;
 }
 
-/* Sorts a run of marks by class, keeping the order within one. Counts first, for a run may be as long as the text. */
+/* Sorts a run of marks by class, keeping the order within one. Counts first, for a run may be as long as the
+ * text. */
 static int reorder(uint32_t *c, uint8_t *k, size_t n)
 {
 	bool sorted = true;
@@ -211,11 +221,14 @@ static int flush(struct pending *w, struct buffer *out)
 			return -ENOMEM;
 		i = end + 1;
 	}
-	/* The last starter, and the class of the mark kept last behind it (0: none, so that a starter next to it may compose). */
+	/* The last starter, and the class of the mark kept last behind it (0: none, so that a starter next to
+	 * it may compose). */
 	size_t starter = SIZE_MAX, kept = 0;
 	unsigned last = 0;
 	for (size_t i = 0; i < w->n; i++) {
-		uint32_t c = starter != SIZE_MAX && (last < w->k[i] || last == 0) ? composition(w->c[starter], w->c[i]) : 0;
+		uint32_t c = starter != SIZE_MAX && (last < w->k[i] || last == 0)
+		                     ? composition(w->c[starter], w->c[i])
+		                     : 0;
 		bool blocked = last != 0 && last >= w->k[i];
 		if (c != 0 && !blocked) {
 			w->c[starter] = c;

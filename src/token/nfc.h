@@ -11,7 +11,8 @@
 
 #include "base/buffer.h"
 
-/* How many of n bytes of valid UTF-8, from the first, are surely the same in NFC whatever follows. Ends at the start of a code point. */
+/* How many of n bytes of valid UTF-8, from the first, are surely the same in NFC whatever follows. Ends at
+ * the start of a code point. */
 size_t nfc_same(const uint8_t *p, size_t n);
 
 /* Appends n bytes of valid UTF-8 in NFC to out, at most 3 n bytes. 0 or -ENOMEM. */

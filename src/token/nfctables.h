@@ -1,4 +1,5 @@
-/* nfctables: Unicode 9.0's canonical decompositions, compositions and combining classes. Written by mknfc.py; constant. */
+/* nfctables: Unicode 9.0's canonical decompositions, compositions and combining classes. Written by mknfc.py;
+ * constant. */
 #ifndef FW_TOKEN_NFCTABLES_H
 #define FW_TOKEN_NFCTABLES_H
 

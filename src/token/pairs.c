@@ -28,8 +28,8 @@ void pairs_add(struct pairs *p, uint32_t left, uint32_t right, uint32_t rank)
 	p->at[s] = key << 22 | (rank + 1);
 }
 
-/* Calls for each cut of a token into two tokens, and returns how many there are. Those that begin a token are found from the longest down:
- * each knows the next shorter one, its `parent`. */
+/* Calls for each cut of a token into two tokens, and returns how many there are. Those that begin a token are
+ * found from the longest down: each knows the next shorter one, its `parent`. */
 static size_t each_cut(const struct vocab *v, const uint32_t *parent, struct pairs *p)
 {
 	size_t n = 0;
@@ -83,8 +83,9 @@ static int pairs_of_cuts(struct pairs *p, const struct vocab *v, const uint8_t *
 		struct span token = vocab_bytes(v, id);
 		if (cuts[id] == 0 || cuts[id] >= token.n)
 			continue;
-		m[n++] = (struct made){ .left = span_of(token.at, cuts[id]), .id = id,
-					.right = span_of(token.at + cuts[id], token.n - cuts[id]) };
+		m[n++] = (struct made){ .left = span_of(token.at, cuts[id]),
+			                .id = id,
+			                .right = span_of(token.at + cuts[id], token.n - cuts[id]) };
 		if (n == sizeof m / sizeof *m) {
 			add_many(p, v, m, n);
 			n = 0;

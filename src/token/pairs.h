@@ -15,12 +15,13 @@
 #define PAIRS_NONE UINT32_MAX
 
 struct pairs {
-	uint64_t *at;   /* open addressing: left 21 bits, right 21 bits, rank + 1 in 22 bits; 0 is empty */
-	uint32_t mask;  /* entries - 1 */
-	/* Bits, four an entry, one set for each pair: most neighbours are no pair, and this small table says so. */
+	uint64_t *at;  /* open addressing: left 21 bits, right 21 bits, rank + 1 in 22 bits; 0 is empty */
+	uint32_t mask; /* entries - 1 */
+	/* Bits, four an entry, one set for each pair: most neighbours are no pair, and this small table says
+	 * so. */
 	uint64_t *maybe;
-	unsigned shift; /* of the hash, to a bit */
-	uint32_t *made; /* by rank: the id that the pair becomes; NULL: the rank is that id */
+	unsigned shift;  /* of the hash, to a bit */
+	uint32_t *made;  /* by rank: the id that the pair becomes; NULL: the rank is that id */
 	uint32_t *bytes; /* by two bytes, the first one high: the rank of their tokens */
 };
 
@@ -30,8 +31,9 @@ int pairs_make(struct pairs *p, size_t n);
 /* Adds a pair; one that is there gets the new rank. */
 void pairs_add(struct pairs *p, uint32_t left, uint32_t right, uint32_t rank);
 
-/* Pairs of tokens whose bytes together are a token, ranked by that token's id, as tiktoken has it: every one, or where cuts is not NULL only the
- * one that leaves this many of each token's bytes to the left (0: none), see vocab/mkcuts.py. 0 or -ENOMEM. */
+/* Pairs of tokens whose bytes together are a token, ranked by that token's id, as tiktoken has it: every one,
+ * or where cuts is not NULL only the one that leaves this many of each token's bytes to the left (0: none),
+ * see vocab/mkcuts.py. 0 or -ENOMEM. */
 int pairs_of_vocab(struct pairs *p, const struct vocab *v, const uint8_t *cuts);
 
 /* Fills `bytes` when all pairs are there. 0 or -ENOMEM. */

@@ -18,7 +18,8 @@ uint8_t scan_peek(struct span *s);
 /* Takes one byte that must come next. */
 bool scan_mark(struct span *s, char mark);
 
-/* Takes a string and replaces out with its text in UTF-8; a lone surrogate becomes U+FFFD. False: none, or malformed. */
+/* Takes a string and replaces out with its text in UTF-8; a lone surrogate becomes U+FFFD. False: none, or
+ * malformed. */
 bool scan_string(struct span *s, struct buffer *out);
 
 /* Takes an unsigned integer of at most 9 digits. */
@@ -27,8 +28,8 @@ bool scan_number(struct span *s, uint32_t *out);
 /* Takes a value of any kind; *value, where not NULL, is its text. */
 bool scan_skip(struct span *s, struct span *value);
 
-/* Iterates over an object: takes what stands before the next value, and replaces key. 1, 0 at the end (which is taken), -1: malformed.
- * *first is true before the first call. */
+/* Iterates over an object: takes what stands before the next value, and replaces key. 1, 0 at the end (which
+ * is taken), -1: malformed. *first is true before the first call. */
 int scan_member(struct span *s, bool *first, struct buffer *key);
 
 /* The same of an array. */

@@ -26,11 +26,48 @@
 
 /* The sets of ASCII. */
 static const uint16_t ascii[128] = {
-	['\t'] = SET(UNICODE_SPACE), NEWLINE, SET(UNICODE_SPACE), SET(UNICODE_SPACE), NEWLINE,
-	[' '] = SET(UNICODE_SPACE), P, P, P, S, P, P, P, P, P, P, S, P, P, P, P,
-	['0'] = REPEAT5(NUMBER), REPEAT5(NUMBER), P, P, S, S, S, P, P,
-	['A'] = REPEAT26(SET(UNICODE_UPPER)), P, P, P, S, P, S,
-	['a'] = REPEAT26(SET(UNICODE_LOWER)), P, S, P, S,
+	['\t'] = SET(UNICODE_SPACE),
+	NEWLINE,
+	SET(UNICODE_SPACE),
+	SET(UNICODE_SPACE),
+	NEWLINE,
+	[' '] = SET(UNICODE_SPACE),
+	P,
+	P,
+	P,
+	S,
+	P,
+	P,
+	P,
+	P,
+	P,
+	P,
+	S,
+	P,
+	P,
+	P,
+	P,
+	['0'] = REPEAT5(NUMBER),
+	REPEAT5(NUMBER),
+	P,
+	P,
+	S,
+	S,
+	S,
+	P,
+	P,
+	['A'] = REPEAT26(SET(UNICODE_UPPER)),
+	P,
+	P,
+	P,
+	S,
+	P,
+	S,
+	['a'] = REPEAT26(SET(UNICODE_LOWER)),
+	P,
+	S,
+	P,
+	S,
 };
 
 /* The set of the code point at i < n, and its length. */
@@ -109,8 +146,8 @@ static size_t contraction_folded(const uint8_t *p, size_t n)
 	}
 }
 
-/* White space, which begins at 0: all of it before the end or before `whole`, else all but its last code point, but never nothing. With
- * `lines`, as far as its last end of line, where it has one. */
+/* White space, which begins at 0: all of it before the end or before `whole`, else all but its last code
+ * point, but never nothing. With `lines`, as far as its last end of line, where it has one. */
 static inline size_t blanks(const uint8_t *p, size_t n, bool lines, bool whole_at_end, unsigned whole)
 {
 	size_t i = 0, last = 0, line = 0;
@@ -173,7 +210,8 @@ size_t split_smollm2(const uint8_t *p, size_t n)
 }
 
 /* What cl100k's kin do when no letters begin the word; first is the set of the first code point. */
-static inline size_t signs_or_blanks(const uint8_t *p, size_t n, unsigned first, bool slash, bool whole_at_end)
+static inline size_t signs_or_blanks(const uint8_t *p, size_t n, unsigned first, bool slash,
+                                     bool whole_at_end)
 {
 	size_t i = p[0] == ' ';
 	if ((first & SIGN) != 0 || (i == 1 && (peek(p, n, 1) & SIGN) != 0))
@@ -210,8 +248,9 @@ size_t split_qwen2(const uint8_t *p, size_t n)
 	return cl100k_word(p, n, 1, false);
 }
 
-/* [UPPER]*[LOWER]+ at i, where both sets have the letters without case and the marks: behind it, or 0. The first takes all it can and then
- * gives back until the second has something. *upper is where the run of the first ends. */
+/* [UPPER]*[LOWER]+ at i, where both sets have the letters without case and the marks: behind it, or 0. The
+ * first takes all it can and then gives back until the second has something. *upper is where the run of the
+ * first ends. */
 static size_t cased(const uint8_t *p, size_t n, size_t i, size_t *upper)
 {
 	size_t both = 0;

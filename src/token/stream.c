@@ -10,8 +10,9 @@ static bool is_letter(uint8_t c)
 	return (uint8_t)((c | 0x20) - 'a') < 26;
 }
 
-/* Where n bytes can be cut so that both sides are encoded as if together: at a space between two letters. In every pattern a word ends before it,
- * whatever follows, and one begins with it, whatever was before; normalisation and what is invalid do not reach over it. 0: nowhere after `from`. */
+/* Where n bytes can be cut so that both sides are encoded as if together: at a space between two letters. In
+ * every pattern a word ends before it, whatever follows, and one begins with it, whatever was before;
+ * normalisation and what is invalid do not reach over it. 0: nowhere after `from`. */
 static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 {
 	for (size_t i = n < 2 ? 0 : n - 2; i > from; i--)
@@ -41,7 +42,8 @@ int textstream_put(struct textstream *s, const void *part, size_t n, struct buff
 	while (n > 0) {
 		size_t more = n < SLICE ? n : SLICE, before = s->held.n;
 		if (more > STREAM_HELD - before)
-			return fail(err, ENOTSUP, "no space between two letters for %u MiB", STREAM_HELD >> 20);
+			return fail(err, ENOTSUP, "no space between two letters for %u MiB",
+			            STREAM_HELD >> 20);
 		if (buffer_add(&s->held, p, more, 0, err) < 0)
 			return -ENOMEM;
 		p += more;

@@ -40,13 +40,41 @@ struct builtin {
 };
 
 static const struct builtin builtin[] = {
-	{ "gpt2", split_gpt2, vocab_gpt2, &vocab_gpt2_size, cuts_gpt2, words_gpt2, &words_gpt2_size, 50257, 50256,
-	  "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", { { "<|endoftext|>", 50256 } } },
-	{ "cl100k", split_cl100k, vocab_cl100k, &vocab_cl100k_size, cuts_cl100k, words_cl100k, &words_cl100k_size, 100277, 100257,
+	{ "gpt2",
+	  split_gpt2,
+	  vocab_gpt2,
+	  &vocab_gpt2_size,
+	  cuts_gpt2,
+	  words_gpt2,
+	  &words_gpt2_size,
+	  50257,
+	  50256,
+	  "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+	  { { "<|endoftext|>", 50256 } } },
+	{ "cl100k",
+	  split_cl100k,
+	  vocab_cl100k,
+	  &vocab_cl100k_size,
+	  cuts_cl100k,
+	  words_cl100k,
+	  &words_cl100k_size,
+	  100277,
+	  100257,
 	  "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-	  { { "<|endoftext|>", 100257 }, { "<|fim_prefix|>", 100258 }, { "<|fim_middle|>", 100259 },
-	    { "<|fim_suffix|>", 100260 }, { "<|endofprompt|>", 100276 } } },
-	{ "o200k", split_o200k, vocab_o200k, &vocab_o200k_size, cuts_o200k, words_o200k, &words_o200k_size, 200019, 199999,
+	  { { "<|endoftext|>", 100257 },
+	    { "<|fim_prefix|>", 100258 },
+	    { "<|fim_middle|>", 100259 },
+	    { "<|fim_suffix|>", 100260 },
+	    { "<|endofprompt|>", 100276 } } },
+	{ "o200k",
+	  split_o200k,
+	  vocab_o200k,
+	  &vocab_o200k_size,
+	  cuts_o200k,
+	  words_o200k,
+	  &words_o200k_size,
+	  200019,
+	  199999,
 	  "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 	  { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
 };
@@ -64,8 +92,8 @@ static const struct {
 	const char *name;
 	split_fn *split;
 } patterns[] = {
-	{ "gpt2", split_gpt2 }, { "cl100k", split_cl100k }, { "o200k", split_o200k }, { "llama3", split_llama3 },
-	{ "qwen2", split_qwen2 },
+	{ "gpt2", split_gpt2 },     { "cl100k", split_cl100k }, { "o200k", split_o200k },
+	{ "llama3", split_llama3 }, { "qwen2", split_qwen2 },
 };
 
 static split_fn *find_pattern(const char *name)
@@ -106,7 +134,8 @@ static int read_file(const char *path, uint8_t **bytes, size_t *n, struct error 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			r = fail(err, EIO, "tokenizer %s: %s", path, got < 0 ? strerror(errno) : "shorter than it was");
+			r = fail(err, EIO, "tokenizer %s: %s", path,
+			         got < 0 ? strerror(errno) : "shorter than it was");
 		else
 			*n += (size_t)got;
 	}
@@ -115,19 +144,24 @@ static int read_file(const char *path, uint8_t **bytes, size_t *n, struct error 
 }
 
 /* Fills t from a file, or only t->info. */
-static int load_file(struct tokenizer *t, const char *path, const char *pattern, bool brief, struct error *err)
+static int load_file(struct tokenizer *t, const char *path, const char *pattern, bool brief,
+                     struct error *err)
 {
 	bool json = ends_with(path, ".json");
 	const char *slash = strrchr(path, '/');
 	uint8_t *bytes = NULL, digest[HASH_SIZE];
 	size_t n = 0;
 	if (!json && !ends_with(path, ".tiktoken"))
-		return fail(err, EINVAL, "tokenizer %s: not known; expected gpt2, cl100k, o200k, a .tiktoken file or a tokenizer.json",
-			    path);
+		return fail(err, EINVAL,
+		            "tokenizer %s: not known; expected gpt2, cl100k, o200k, a .tiktoken file or a "
+		            "tokenizer.json",
+		            path);
 	t->split = find_pattern(pattern);
 	if (!json && t->split == NULL)
-		return fail(err, EINVAL, "tokenizer %s: pattern \"%s\" is not known; expected gpt2, cl100k, o200k, llama3 or qwen2", path,
-			    pattern != NULL ? pattern : "");
+		return fail(err, EINVAL,
+		            "tokenizer %s: pattern \"%s\" is not known; expected gpt2, cl100k, o200k, llama3 "
+		            "or qwen2",
+		            path, pattern != NULL ? pattern : "");
 	if (json && pattern != NULL && pattern[0] != '\0')
 		return fail(err, EINVAL, "tokenizer %s: has its own pattern, none may be given", path);
 	int r = read_file(path, &bytes, &n, err);
@@ -185,7 +219,8 @@ int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info 
 	return r;
 }
 
-/* Puts tokens that become themselves among the words. Once all are there, a short word that is not is none. */
+/* Puts tokens that become themselves among the words. Once all are there, a short word that is not is none.
+ */
 static void seed(struct tokenizer *t)
 {
 	enum { AHEAD = 32 };
@@ -197,7 +232,8 @@ static void seed(struct tokenizer *t)
 		/* Many at a time, so that their memory is fetched together. */
 		if (n == AHEAD || id == t->vocab.n) {
 			for (uint32_t i = 0; i < n; i++)
-				t->seeded = words_seed(&t->words, key[i], hash[i], &ids[i], 1, t->width) && t->seeded;
+				t->seeded = words_seed(&t->words, key[i], hash[i], &ids[i], 1, t->width) &&
+				            t->seeded;
 			n = 0;
 		}
 		struct span token = id < t->vocab.n ? vocab_bytes(&t->vocab, id) : span_of(NULL, 0);
@@ -228,7 +264,8 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 		t->longest = calloc(1, sizeof *t->longest);
 		t->making = malloc(sizeof *t->making);
 	}
-	if (t == NULL || t->longest == NULL || t->making == NULL || pthread_mutex_init(t->making, NULL) != 0) {
+	if (t == NULL || t->longest == NULL || t->making == NULL ||
+	    pthread_mutex_init(t->making, NULL) != 0) {
 		if (t != NULL)
 			free(t->making);
 		free(t != NULL ? t->longest : NULL);
@@ -239,8 +276,8 @@ int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out
 	if (r < 0)
 		goto out;
 	t->width = tokenizer_width(t->info.vocab);
-	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab, NULL) < 0) || pairs_of_bytes(&t->pairs, &t->vocab) < 0 ||
-	    tokenizer_cache(t, WORDS) < 0) {
+	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab, NULL) < 0) ||
+	    pairs_of_bytes(&t->pairs, &t->vocab) < 0 || tokenizer_cache(t, WORDS) < 0) {
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
 		goto out;
 	}

@@ -8,7 +8,12 @@
 static int sequence(const uint8_t *p, size_t n)
 {
 	uint8_t lead = p[0], low = 0x80, high = 0xBF;
-	int length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+	int length = lead < 0x80   ? 1
+	             : lead < 0xC2 ? 0
+	             : lead < 0xE0 ? 2
+	             : lead < 0xF0 ? 3
+	             : lead < 0xF5 ? 4
+	                           : 0;
 	if (length == 0)
 		return -1;
 	if (lead == 0xE0)

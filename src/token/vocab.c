@@ -57,7 +57,8 @@ struct line {
 };
 
 /* Takes the next line. 1, 0 at the end of the file, or an error. */
-static int next_line(struct span *file, uint64_t number, const char *name, struct line *out, struct error *err)
+static int next_line(struct span *file, uint64_t number, const char *name, struct line *out,
+                     struct error *err)
 {
 	if (file->n == 0)
 		return 0;
@@ -69,16 +70,16 @@ static int next_line(struct span *file, uint64_t number, const char *name, struc
 	size_t i = space != NULL ? (size_t)(space - line.at) + 1 : line.n;
 	if (i >= line.n || line.n - i > 10)
 		return fail(err, EBADMSG, "%s: line %llu: expected base64, a space and an id", name,
-			    (unsigned long long)number);
+		            (unsigned long long)number);
 	for (size_t k = i; k < line.n; k++) {
 		if (line.at[k] < '0' || line.at[k] > '9')
 			return fail(err, EBADMSG, "%s: line %llu: the id is not a number", name,
-				    (unsigned long long)number);
+			            (unsigned long long)number);
 		id = id * 10 + (line.at[k] - '0');
 	}
 	if (id >= VOCAB_MOST)
 		return fail(err, ENOTSUP, "%s: line %llu: id %llu, at most %u are supported", name,
-			    (unsigned long long)number, (unsigned long long)id, VOCAB_MOST);
+		            (unsigned long long)number, (unsigned long long)id, VOCAB_MOST);
 	*out = (struct line){ .token = span_of(line.at, i - 1), .id = (uint32_t)id };
 	return 1;
 }
@@ -108,10 +109,11 @@ static int measure(struct vocab *v, struct span file, const char *name, struct e
 	while ((r = next_line(&file, number, name, &line, err)) > 0) {
 		int64_t n = base64(&d, line.token, NULL);
 		if (n <= 0)
-			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name, (unsigned long long)number);
+			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name,
+			            (unsigned long long)number);
 		if (v->at[line.id + 1] != 0)
-			return fail(err, EBADMSG, "%s: line %llu: id %u stands twice", name, (unsigned long long)number,
-				    line.id);
+			return fail(err, EBADMSG, "%s: line %llu: id %u stands twice", name,
+			            (unsigned long long)number, line.id);
 		v->at[line.id + 1] = (uint32_t)n;
 		if (n > v->longest)
 			v->longest = (uint32_t)n;
@@ -144,7 +146,8 @@ static int read_any(struct vocab *v, struct span file, const char *name, struct 
 	digits_fill(&d);
 	for (; (r = next_line(&file, number, name, &line, err)) > 0; number++)
 		if (base64(&d, line.token, v->bytes + v->at[line.id]) < 0)
-			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name, (unsigned long long)number);
+			return fail(err, EBADMSG, "%s: line %llu: not base64 of a token", name,
+			            (unsigned long long)number);
 	return r;
 }
 
@@ -163,7 +166,8 @@ static int read_ordered(struct vocab *v, struct span file, const char *name, str
 		return fail(err, ENOMEM, "%s: out of memory", name);
 	v->at[0] = 0;
 	while ((r = next_line(&file, v->n + 1, name, &line, err)) > 0) {
-		int64_t n = line.id == v->n && v->n < most ? base64(&d, line.token, v->bytes + v->at[v->n]) : -1;
+		int64_t n =
+		        line.id == v->n && v->n < most ? base64(&d, line.token, v->bytes + v->at[v->n]) : -1;
 		if (n <= 0)
 			return 1;
 		v->at[v->n + 1] = v->at[v->n] + (uint32_t)n;
@@ -247,7 +251,8 @@ int vocab_index(struct vocab *v, const char *name, struct error *err)
 		for (; v->slot[s] != 0; s = (s + 1) & v->mask) {
 			struct span other = vocab_bytes(v, v->slot[s] - 1);
 			if (other.n == token.n && memcmp(other.at, token.at, token.n) == 0)
-				return fail(err, EBADMSG, "%s: ids %u and %u have the same bytes", name, v->slot[s] - 1, id);
+				return fail(err, EBADMSG, "%s: ids %u and %u have the same bytes", name,
+				            v->slot[s] - 1, id);
 		}
 		v->slot[s] = id + 1;
 	}

@@ -22,14 +22,15 @@ struct vocab {
 	uint32_t longest; /* bytes of the longest token */
 	uint32_t *at;     /* n + 1 offsets in bytes */
 	uint8_t *bytes;
-	uint32_t *slot;   /* open addressing: id + 1, 0 is empty */
-	uint32_t mask;    /* slots - 1 */
+	uint32_t *slot;     /* open addressing: id + 1, 0 is empty */
+	uint32_t mask;      /* slots - 1 */
 	uint32_t byte[256]; /* the id of each single byte */
-	uint8_t *hidden;  /* a bit an id: it has bytes, but is not found by them; NULL: none */
+	uint8_t *hidden;    /* a bit an id: it has bytes, but is not found by them; NULL: none */
 };
 
-/* Reads a whole .tiktoken file, whose name is only for messages. *v is zeroed before and owned by the caller, who calls vocab_free also
- * after a failure. 0, -ENOMEM, -EBADMSG (line, and what was expected), -ENOTSUP (an id beyond VOCAB_MOST). */
+/* Reads a whole .tiktoken file, whose name is only for messages. *v is zeroed before and owned by the caller,
+ * who calls vocab_free also after a failure. 0, -ENOMEM, -EBADMSG (line, and what was expected), -ENOTSUP (an
+ * id beyond VOCAB_MOST). */
 int vocab_read_tiktoken(struct vocab *v, struct span file, const char *name, struct error *err);
 
 /* Only the number of ids of such a file. */

@@ -27,14 +27,19 @@ int words_make(struct words *w, size_t most)
 		return -ENOMEM;
 	/* A search is a random access: with huge pages it does not miss the TLB too. */
 	madvise(at, bytes, MADV_HUGEPAGE);
-	*w = (struct words){ .at = (struct word *)(void *)at, .mask = entries - 1, .slots = slots, .room = room, .mapped = bytes };
+	*w = (struct words){ .at = (struct word *)(void *)at,
+		             .mask = entries - 1,
+		             .slots = slots,
+		             .room = room,
+		             .mapped = bytes };
 	at += entries * sizeof *w->at;
 	w->slot = (_Atomic uint64_t *)(void *)at;
 	at += slots * sizeof *w->slot;
 	w->left = (_Atomic size_t *)(void *)at;
 	w->used = w->left + 1;
 	w->record = at + 2 * sizeof(size_t);
-	/* With this much empty, a search is short. A cache of no bytes has its few entries, and puts nothing into them. */
+	/* With this much empty, a search is short. A cache of no bytes has its few entries, and puts nothing
+	 * into them. */
 	atomic_init(w->left, most >= 4096 ? entries / 4 * 3 : 0);
 	/* 0 is no record. */
 	atomic_init(w->used, most >= 4096 ? 8 : room);
@@ -48,11 +53,14 @@ void words_free(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-#define ONES(bytes) ((bytes) >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * ((bytes) & 7)) - 1)
-#define MASK(n) { ONES(n), ONES((n) > 8 ? (n) - 8 : 0) }
+#define ONES(bytes) ((bytes) >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * ((bytes)&7)) - 1)
+#define MASK(n)                                    \
+	{                                          \
+		ONES(n), ONES((n) > 8 ? (n)-8 : 0) \
+	}
 
 const struct word_key word_mask[WORD_BYTES + 1] = {
-	MASK(0), MASK(1), MASK(2), MASK(3), MASK(4), MASK(5), MASK(6), MASK(7),
+	MASK(0), MASK(1), MASK(2),  MASK(3),  MASK(4),  MASK(5),  MASK(6),  MASK(7),
 	MASK(8), MASK(9), MASK(10), MASK(11), MASK(12), MASK(13), MASK(14), MASK(15),
 };
 
@@ -70,7 +78,8 @@ static void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_t two[2
 	memcpy(two, width == 2 ? (const void *)narrow : wide, 16);
 }
 
-bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
+bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+               unsigned width)
 {
 	uint64_t two[2];
 	if (atomic_load_explicit(w->left, memory_order_relaxed) == 0)
@@ -80,7 +89,7 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		struct word *e = &w->at[(hash ^ i) & w->mask];
 		uint64_t hi = 0;
 		if (!atomic_compare_exchange_strong_explicit(&e->hi, &hi, BUSY, memory_order_relaxed,
-							     memory_order_relaxed)) {
+		                                             memory_order_relaxed)) {
 			if (hi == key.hi && atomic_load_explicit(&e->lo, memory_order_relaxed) == key.lo)
 				return true;
 			continue;
@@ -95,7 +104,8 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 	return false;
 }
 
-bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width)
+bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+                unsigned width)
 {
 	uint64_t two[2];
 	size_t left = atomic_load_explicit(w->left, memory_order_relaxed);
@@ -116,10 +126,12 @@ bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_
 
 #define HEAD 4
 
-const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, unsigned width, unsigned *count)
+const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash,
+                               unsigned width, unsigned *count)
 {
 	for (size_t i = 0; i < WORD_PLACES; i++) {
-		uint64_t slot = atomic_load_explicit(&w->slot[(hash + i) & (w->slots - 1)], memory_order_acquire);
+		uint64_t slot =
+		        atomic_load_explicit(&w->slot[(hash + i) & (w->slots - 1)], memory_order_acquire);
 		if (slot == 0)
 			return NULL;
 		if (slot >> 32 != hash >> 32)
@@ -135,7 +147,8 @@ const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n
 	return NULL;
 }
 
-void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, unsigned count, unsigned width)
+void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids,
+                    unsigned count, unsigned width)
 {
 	size_t size = (HEAD + (size_t)count * width + n + 7) & ~(size_t)7;
 	/* Once it is full nothing is tried any more, so that the counter stays where it is. */
@@ -143,7 +156,8 @@ void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t 
 	do {
 		if (n > WORD_LONGEST || size > w->room || at > w->room - size || at / 8 > UINT32_MAX)
 			return;
-	} while (!atomic_compare_exchange_weak_explicit(w->used, &at, at + size, memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(w->used, &at, at + size, memory_order_relaxed,
+	                                                memory_order_relaxed));
 	uint8_t *record = w->record + at, *o = record + HEAD;
 	memcpy(record, (uint16_t[]){ (uint16_t)n, (uint16_t)count }, HEAD);
 	for (unsigned i = 0; i < count; i++, o += width) {
@@ -154,7 +168,8 @@ void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t 
 	for (size_t i = 0; i < WORD_PLACES; i++) {
 		uint64_t empty = 0;
 		if (atomic_compare_exchange_strong_explicit(&w->slot[(hash + i) & (w->slots - 1)], &empty,
-							    hash >> 32 << 32 | at / 8, memory_order_release, memory_order_relaxed))
+		                                            hash >> 32 << 32 | at / 8, memory_order_release,
+		                                            memory_order_relaxed))
 			return;
 	}
 }

@@ -1,7 +1,7 @@
 /* words: the ids of words seen before, shared by all encoders of a tokenizer.
  *
- * A cache: a word may be missing at any time, and what is there never changes or goes. Bounded when it is made; once it is full nothing more is
- * learnt. Any number of threads may find and add at the same time.
+ * A cache: a word may be missing at any time, and what is there never changes or goes. Bounded when it is
+ * made; once it is full nothing more is learnt. Any number of threads may find and add at the same time.
  */
 #ifndef FW_TOKEN_WORDS_H
 #define FW_TOKEN_WORDS_H
@@ -26,19 +26,20 @@ extern const struct word_key word_mask[WORD_BYTES + 1];
 /* Two share a cache line. hi is written last and says that the others are there. */
 struct word {
 	_Atomic uint64_t lo, hi;
-	_Atomic uint64_t ids[2]; /* as bytes: 7 ids of 2 bytes, or 3 of 4 bytes, and in the last one's place how many */
+	_Atomic uint64_t ids[2]; /* as bytes: 7 ids of 2 bytes, or 3 of 4 bytes, and in the last one's place
+	                            how many */
 };
 
 struct words {
 	struct word *at;
-	size_t mask; /* entries - 1 */
+	size_t mask;          /* entries - 1 */
 	_Atomic size_t *left; /* how many may be added */
-	/* What does not fit into an entry: a slot has 32 bits of the hash and, in 8 bytes, where the record is; 0 is empty. A record is two bytes
-	 * of length, two of how many ids, the ids and the word. */
+	/* What does not fit into an entry: a slot has 32 bits of the hash and, in 8 bytes, where the record
+	 * is; 0 is empty. A record is two bytes of length, two of how many ids, the ids and the word. */
 	_Atomic uint64_t *slot;
 	size_t slots; /* a power of two */
 	uint8_t *record;
-	size_t room;  /* bytes of records */
+	size_t room; /* bytes of records */
 	_Atomic size_t *used;
 	size_t mapped; /* bytes of all this, which is one piece of memory */
 };
@@ -46,7 +47,8 @@ struct words {
 /* Words of more bytes are encoded anew each time. */
 #define WORD_LONGEST 256
 
-/* Room for words in at most `bytes` of memory, two thirds of it for short ones; too few for any are as good as none. 0 or -ENOMEM. */
+/* Room for words in at most `bytes` of memory, two thirds of it for short ones; too few for any are as good
+ * as none. 0 or -ENOMEM. */
 int words_make(struct words *w, size_t bytes);
 void words_free(struct words *w);
 
@@ -61,7 +63,8 @@ static inline struct word_key word_key(const uint8_t *p, size_t n)
 	return key;
 }
 
-/* The key of the word of `length` bytes at i of a text of n bytes; of a word that is too long, one that no word has. */
+/* The key of the word of `length` bytes at i of a text of n bytes; of a word that is too long, one that no
+ * word has. */
 static inline struct word_key word_key_at(const uint8_t *p, size_t n, size_t i, size_t length)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -80,7 +83,8 @@ static inline struct word_key word_key_at(const uint8_t *p, size_t n, size_t i, 
 
 static inline size_t word_hash(struct word_key key)
 {
-	__uint128_t m = (__uint128_t)(key.lo ^ UINT64_C(0x9E3779B97F4A7C15)) * (key.hi ^ UINT64_C(0xD6E8FEB86659FD93));
+	__uint128_t m = (__uint128_t)(key.lo ^ UINT64_C(0x9E3779B97F4A7C15)) *
+	                (key.hi ^ UINT64_C(0xD6E8FEB86659FD93));
 	return (size_t)((uint64_t)m ^ (uint64_t)(m >> 64));
 }
 
@@ -113,11 +117,12 @@ static inline unsigned word_most(unsigned width)
 	return 16 / width - 1;
 }
 
-/* Writes the ids of a word behind the `done` first ones of ids, always 16 bytes, of which only the first ids count. Returns how many do. */
+/* Writes the ids of a word behind the `done` first ones of ids, always 16 bytes, of which only the first ids
+ * count. Returns how many do. */
 static inline unsigned word_put(const struct word *e, void *ids, size_t done, unsigned width)
 {
 	uint64_t two[2] = { atomic_load_explicit(&e->ids[0], memory_order_relaxed),
-			    atomic_load_explicit(&e->ids[1], memory_order_relaxed) };
+		            atomic_load_explicit(&e->ids[1], memory_order_relaxed) };
 	memcpy((uint8_t *)ids + done * width, two, sizeof two);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	return (unsigned)(two[1] >> (width == 2 ? 48 : 32));
@@ -127,10 +132,12 @@ static inline unsigned word_put(const struct word *e, void *ids, size_t done, un
 }
 
 /* Keeps 1 ... word_most(width) ids of a word, where there is room: false when there is none. */
-bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
+bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+               unsigned width);
 
 /* The same before any other thread knows of w, for a word that is not there. */
-bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n, unsigned width);
+bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+                unsigned width);
 
 /* The hash of a word of more than 15 bytes. */
 static inline uint64_t words_long_hash(const uint8_t *p, size_t n)
@@ -142,7 +149,8 @@ static inline uint64_t words_long_hash(const uint8_t *p, size_t n)
 			i = n - 16;
 		uint64_t two[2];
 		memcpy(two, p + i, sizeof two);
-		__uint128_t m = (__uint128_t)(two[0] ^ h ^ UINT64_C(0x9E3779B97F4A7C15)) * (two[1] ^ UINT64_C(0xD6E8FEB86659FD93));
+		__uint128_t m = (__uint128_t)(two[0] ^ h ^ UINT64_C(0x9E3779B97F4A7C15)) *
+		                (two[1] ^ UINT64_C(0xD6E8FEB86659FD93));
 		h = (uint64_t)m ^ (uint64_t)(m >> 64);
 		if (i + 16 == n)
 			return h;
@@ -150,9 +158,11 @@ static inline uint64_t words_long_hash(const uint8_t *p, size_t n)
 }
 
 /* The ids, `width` bytes each, of a word with this hash, and their number; NULL: it is not there. */
-const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, unsigned width, unsigned *count);
+const uint8_t *words_find_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash,
+                               unsigned width, unsigned *count);
 
 /* Keeps the ids of a word of at most WORD_LONGEST bytes, where there is room. */
-void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids, unsigned count, unsigned width);
+void words_add_long(const struct words *w, const uint8_t *p, size_t n, uint64_t hash, const uint32_t *ids,
+                    unsigned count, unsigned width);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * usage: bench_token [-p PATH] [-r REPEATS] [-t THREADS] [-d BYTES] TOKENIZER[:PATTERN] FILE...
  *
- * Each FILE is encoded in documents of BYTES (4096; 0: whole) that end at a line's end where there is one. Cold is a tokenizer that was just
- * opened, so that every word is seen for the first time; warm is the best of REPEATS (5) passes after it. Per CPU second of all threads.
+ * Each FILE is encoded in documents of BYTES (4096; 0: whole) that end at a line's end where there is one.
+ * Cold is a tokenizer that was just opened, so that every word is seen for the first time; warm is the best
+ * of REPEATS (5) passes after it. Per CPU second of all threads.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -39,8 +40,11 @@ static double cpu_seconds(void)
 /* A counter of cycles of this thread and those it starts, or -1 where the machine has none. */
 static int open_cycles(void)
 {
-	struct perf_event_attr a = { .type = PERF_TYPE_HARDWARE, .size = sizeof a, .config = PERF_COUNT_HW_CPU_CYCLES,
-				     .inherit = 1, .exclude_kernel = 1 };
+	struct perf_event_attr a = { .type = PERF_TYPE_HARDWARE,
+		                     .size = sizeof a,
+		                     .config = PERF_COUNT_HW_CPU_CYCLES,
+		                     .inherit = 1,
+		                     .exclude_kernel = 1 };
 	return (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);
 }
 
@@ -101,8 +105,8 @@ static uint8_t *read_file(const char *path, size_t *n)
 	return bytes;
 }
 
-static void bench(const char *name, const char *pattern, const char *path, const char *file, size_t threads, size_t document,
-		  unsigned repeats)
+static void bench(const char *name, const char *pattern, const char *path, const char *file, size_t threads,
+                  size_t document, unsigned repeats)
 {
 	struct work w[64];
 	struct tokenizer *t;
@@ -137,9 +141,11 @@ static void bench(const char *name, const char *pattern, const char *path, const
 	}
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%s %s: %.1f MB, %zu thread%s: open %.1f ms, cold %.0f MB/s, warm %.0f MB/s, %.1f Mtokens/s, %.4f tokens/byte", name, file,
-	       1e-6 * (double)n, threads, threads > 1 ? "s" : "", 1e3 * open, megabytes / cold, megabytes / best,
-	       1e-6 * (double)w[0].tokens * (double)threads / best, (double)w[0].tokens / (double)n);
+	printf("%s %s: %.1f MB, %zu thread%s: open %.1f ms, cold %.0f MB/s, warm %.0f MB/s, %.1f Mtokens/s, "
+	       "%.4f tokens/byte",
+	       name, file, 1e-6 * (double)n, threads, threads > 1 ? "s" : "", 1e3 * open, megabytes / cold,
+	       megabytes / best, 1e-6 * (double)w[0].tokens * (double)threads / best,
+	       (double)w[0].tokens / (double)n);
 	if (cycles > 0)
 		printf(", %.2f cycles/byte", (double)cycles / (1e6 * megabytes));
 	printf(", peak %ld MB\n", usage.ru_maxrss / 1024);
@@ -171,7 +177,8 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind + 1 >= argc || threads < 1 || threads > 64) {
-		fprintf(stderr, "usage: bench_token [-p PATH] [-r REPEATS] [-t THREADS] [-d BYTES] TOKENIZER[:PATTERN] FILE...\n");
+		fprintf(stderr, "usage: bench_token [-p PATH] [-r REPEATS] [-t THREADS] [-d BYTES] "
+		                "TOKENIZER[:PATTERN] FILE...\n");
 		return 2;
 	}
 	char *pattern = strchr(argv[optind], ':');

@@ -1,4 +1,5 @@
-/* A text: every path gives the same ids, and their bytes are the text, made valid. The first byte chooses the tokenizer. */
+/* A text: every path gives the same ids, and their bytes are the text, made valid. The first byte chooses the
+ * tokenizer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ static struct one *get(unsigned which)
 	struct one *o = &all[which % 3];
 	if (o->t == NULL) {
 		struct tokenizer_info info;
-		if (tokenizer_open(names[which % 3], NULL, &o->t, NULL) < 0 || tokenizer_info(names[which % 3], NULL, &info, NULL) < 0)
+		if (tokenizer_open(names[which % 3], NULL, &o->t, NULL) < 0 ||
+		    tokenizer_info(names[which % 3], NULL, &info, NULL) < 0)
 			abort();
 		o->e = encoder_new(o->t);
 		o->width = tokenizer_width(info.vocab);
@@ -35,7 +37,8 @@ static void check_bytes(const struct one *o, const uint32_t *ids, size_t n, cons
 	size_t at = 0;
 	for (size_t i = 0; i < n; i++) {
 		size_t more;
-		const uint8_t *token = tokenizer_bytes(o->t, o->width == 2 ? ((const uint16_t *)(const void *)ids)[i] : ids[i], &more);
+		const uint8_t *token = tokenizer_bytes(
+		        o->t, o->width == 2 ? ((const uint16_t *)(const void *)ids)[i] : ids[i], &more);
 		if (token == NULL || more > size - at || memcmp(token, text + at, more) != 0)
 			abort();
 		at += more;
@@ -66,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		if (encoder_use(o->e, paths[k]) < 0)
 			abort();
 		int64_t got = encoder_encode(o->e, bytes, n, ids);
-		if (got < 0 || (count >= 0 && (got != count || memcmp(ids, want, (size_t)got * o->width) != 0)))
+		if (got < 0 ||
+		    (count >= 0 && (got != count || memcmp(ids, want, (size_t)got * o->width) != 0)))
 			abort();
 		count = got;
 		memcpy(want, ids, (size_t)got * o->width);

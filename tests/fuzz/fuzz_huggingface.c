@@ -10,11 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	struct tokenizer t = { 0 }, brief = { 0 };
 	int r = huggingface_read(&t, span_of(bytes, n), "fuzz", false, NULL);
 	int b = huggingface_read(&brief, span_of(bytes, n), "fuzz", true, NULL);
-	if (r == 0 && (b != 0 || t.info.vocab != brief.info.vocab || t.info.bos != brief.info.bos || t.split == NULL))
+	if (r == 0 &&
+	    (b != 0 || t.info.vocab != brief.info.vocab || t.info.bos != brief.info.bos || t.split == NULL))
 		abort();
 	for (uint32_t id = 0; r == 0 && id < t.vocab.n; id++) {
 		struct span token = vocab_bytes(&t.vocab, id);
-		if (token.n > 0 && !vocab_is_hidden(&t.vocab, id) && vocab_find(&t.vocab, token.at, token.n) != id)
+		if (token.n > 0 && !vocab_is_hidden(&t.vocab, id) &&
+		    vocab_find(&t.vocab, token.at, token.n) != id)
 			abort();
 	}
 	pairs_free(&t.pairs);

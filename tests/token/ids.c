@@ -1,6 +1,7 @@
 /* ids: encodes texts from stdin for differential.py. Usage: ids TOKENIZER [PATTERN]
  *
- * In: for each text its length in 4 bytes, and its bytes; out: the number of ids in 4 bytes, and each id in 4 bytes; both little-endian.
+ * In: for each text its length in 4 bytes, and its bytes; out: the number of ids in 4 bytes, and each id in 4
+ * bytes; both little-endian.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ static bool answer(struct encoder *e, unsigned width, const uint8_t *text, size_
 	if (good) {
 		store_u32(out, (uint32_t)count);
 		for (int64_t i = 0; i < count; i++)
-			store_u32(out + 4 * (i + 1), width == 2 ? ((uint16_t *)ids)[i] : ((uint32_t *)ids)[i]);
+			store_u32(out + 4 * (i + 1),
+			          width == 2 ? ((uint16_t *)ids)[i] : ((uint32_t *)ids)[i]);
 		good = fwrite(out, 4, (size_t)count + 1, stdout) == (size_t)count + 1 && fflush(stdout) == 0;
 	}
 	free(ids);
@@ -43,7 +45,8 @@ int main(int argc, char **argv)
 		size_t n = load_u32(head);
 		/* Exactly as long as the text, so that a sanitizer sees a read behind it. */
 		uint8_t *text = malloc(n > 0 ? n : 1);
-		good = text != NULL && fread(text, 1, n, stdin) == n && answer(e, tokenizer_width(info.vocab), text, n);
+		good = text != NULL && fread(text, 1, n, stdin) == n &&
+		       answer(e, tokenizer_width(info.vocab), text, n);
 		free(text);
 	}
 	encoder_free(e);

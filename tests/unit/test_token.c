@@ -1,4 +1,5 @@
-/* Ids against those that tiktoken and HF tokenizers made: tests/data/tokens, written by tests/token/expect.py. */
+/* Ids against those that tiktoken and HF tokenizers made: tests/data/tokens, written by
+ * tests/token/expect.py. */
 #include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -72,13 +73,15 @@ static bool line_agrees(struct encoder *e, unsigned width, json_t *line)
 	return same;
 }
 
-/* jansson takes no lone surrogate, which reads as U+FFFD here: so it is written, where a line says that it has one. */
+/* jansson takes no lone surrogate, which reads as U+FFFD here: so it is written, where a line says that it
+ * has one. */
 static void lone_surrogates(char *line)
 {
 	if (strstr(line, "\"lone surrogate in JSON\"") == NULL)
 		return;
 	for (char *p = line; (p = strstr(p, "\\ud")) != NULL; p += 6) {
-		bool pair = strchr("89ab", p[3]) != NULL && strncmp(p + 6, "\\ud", 3) == 0 && strchr("cdef", p[9]) != NULL;
+		bool pair = strchr("89ab", p[3]) != NULL && strncmp(p + 6, "\\ud", 3) == 0 &&
+		            strchr("cdef", p[9]) != NULL;
 		if (pair)
 			p += 6;
 		else
@@ -108,7 +111,8 @@ static void differs(const char *with, json_t *line)
 	free(text);
 }
 
-/* Every line of a file, by every path of the machine, each twice: once learning the words, once knowing them. */
+/* Every line of a file, by every path of the machine, each twice: once learning the words, once knowing them.
+ */
 static void lines_agree(const char *name, const char *file, unsigned lines)
 {
 	const char *path = unit_data(file);
@@ -194,8 +198,10 @@ static size_t fill(const char *template, uint32_t c, char *out)
 	return n;
 }
 
-/* The hash over the ids of a template with each code point of a block in it, ids as `bytes` bytes, little-endian. */
-static void block_hash(struct encoder *e, unsigned width, const char *template, uint32_t first, uint32_t count, char hex[HASH_HEX])
+/* The hash over the ids of a template with each code point of a block in it, ids as `bytes` bytes,
+ * little-endian. */
+static void block_hash(struct encoder *e, unsigned width, const char *template, uint32_t first,
+                       uint32_t count, char hex[HASH_HEX])
 {
 	struct hash *h = hash_new();
 	uint8_t digest[HASH_SIZE];
@@ -207,7 +213,8 @@ static void block_hash(struct encoder *e, unsigned width, const char *template, 
 		int64_t n = encoder_encode(e, text, fill(template, c, text), ids);
 		for (int64_t i = 0; i < n; i++) {
 			uint32_t id = id_at(ids, (size_t)i, width);
-			uint8_t four[4] = { (uint8_t)id, (uint8_t)(id >> 8), (uint8_t)(id >> 16), (uint8_t)(id >> 24) };
+			uint8_t four[4] = { (uint8_t)id, (uint8_t)(id >> 8), (uint8_t)(id >> 16),
+				            (uint8_t)(id >> 24) };
 			hash_add(h, four, width);
 		}
 	}
@@ -377,18 +384,26 @@ static const char *changed(const char *from, const char *to)
 
 static void models_that_are_not_supported(void)
 {
-	refused(changed("\"byte_fallback\": false", "\"byte_fallback\": true"), NULL, ENOTSUP, "byte_fallback");
+	refused(changed("\"byte_fallback\": false", "\"byte_fallback\": true"), NULL, ENOTSUP,
+	        "byte_fallback");
 	refused(changed("\"type\": \"BPE\"", "\"type\": \"Unigram\""), NULL, ENOTSUP, "Unigram");
 	refused(changed("\"dropout\": null", "\"dropout\": 0.1"), NULL, ENOTSUP, "dropout");
-	refused(changed("\"end_of_word_suffix\": null", "\"end_of_word_suffix\": \"</w>\""), NULL, ENOTSUP, "</w>");
-	refused(changed("\"normalizer\": null", "\"normalizer\": {\"type\": \"NFKC\"}"), NULL, ENOTSUP, "NFKC");
-	refused(changed("\"add_prefix_space\": false", "\"add_prefix_space\": true"), NULL, ENOTSUP, "add_prefix_space");
-	refused(changed("\"pre_tokenizer\": {\"type\": \"ByteLevel\"", "\"pre_tokenizer\": {\"type\": \"Metaspace\""), NULL,
-		ENOTSUP, "Metaspace");
-	refused(changed("\"pre_tokenizer\": {", "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", "
-			"\"pattern\": {\"Regex\": \"[a-z]+\"}, \"behavior\": \"Isolated\", \"invert\": false}, "
-			"{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}]}, \"other\": {"),
-		NULL, ENOTSUP, "[a-z]+");
+	refused(changed("\"end_of_word_suffix\": null", "\"end_of_word_suffix\": \"</w>\""), NULL, ENOTSUP,
+	        "</w>");
+	refused(changed("\"normalizer\": null", "\"normalizer\": {\"type\": \"NFKC\"}"), NULL, ENOTSUP,
+	        "NFKC");
+	refused(changed("\"add_prefix_space\": false", "\"add_prefix_space\": true"), NULL, ENOTSUP,
+	        "add_prefix_space");
+	refused(changed("\"pre_tokenizer\": {\"type\": \"ByteLevel\"",
+	                "\"pre_tokenizer\": {\"type\": \"Metaspace\""),
+	        NULL, ENOTSUP, "Metaspace");
+	refused(changed("\"pre_tokenizer\": {", "\"pre_tokenizer\": {\"type\": \"Sequence\", "
+	                                        "\"pretokenizers\": [{\"type\": \"Split\", "
+	                                        "\"pattern\": {\"Regex\": \"[a-z]+\"}, \"behavior\": "
+	                                        "\"Isolated\", \"invert\": false}, "
+	                                        "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+	                                        "\"use_regex\": false}]}, \"other\": {"),
+	        NULL, ENOTSUP, "[a-z]+");
 	refused(changed("\"merges\": [\"", "\"merges\": [\"\u2581x y\", \"q"), NULL, EBADMSG, "merges");
 	refused(changed("\"vocab\": {", "\"vocab\": {\"a\": \"b\", "), NULL, EBADMSG, "\"a\"");
 	refused(changed("\"model\": {", "\"model\": {{"), NULL, EBADMSG, "JSON");
@@ -417,7 +432,8 @@ static void tiktoken_files(void)
 	struct encoder *e = encoder_new(t);
 	uint16_t ids[64];
 	CU_ASSERT_EQUAL(encoder_encode(e, "abcd abcc ab", 12, ids), 6);
-	CU_ASSERT_TRUE(ids[0] == 259 && ids[1] == ' ' && ids[2] == 257 && ids[3] == 'c' && ids[4] == ' ' && ids[5] == 256);
+	CU_ASSERT_TRUE(ids[0] == 259 && ids[1] == ' ' && ids[2] == 257 && ids[3] == 'c' && ids[4] == ' ' &&
+	               ids[5] == 256);
 	size_t n;
 	CU_ASSERT_PTR_NOT_NULL(tokenizer_bytes(t, 258, &n));
 	CU_ASSERT_EQUAL(n, 0);
@@ -476,7 +492,8 @@ static void threads_share_words(void)
 		pthread_join(w[i].thread, NULL);
 	CU_ASSERT_TRUE(w[THREADS].got > 0);
 	for (size_t i = 0; i < THREADS; i++)
-		CU_ASSERT_TRUE(w[i].got == w[THREADS].got && memcmp(w[i].ids, w[THREADS].ids, (size_t)w[i].got * 2) == 0);
+		CU_ASSERT_TRUE(w[i].got == w[THREADS].got &&
+		               memcmp(w[i].ids, w[THREADS].ids, (size_t)w[i].got * 2) == 0);
 	for (size_t i = 0; i <= THREADS; i++)
 		free(w[i].ids);
 	tokenizer_close(shared);
@@ -486,7 +503,8 @@ static void threads_share_words(void)
 /* Without a cache, or with one that is full at once, the ids are the same. */
 static void small_caches(void)
 {
-	static const char text[] = "Some words that are not in any vocabulary: zxqj zxqj floccinaucinihilipilification 12345 \xe4\xb8\xad\xe6\x96\x87";
+	static const char text[] = "Some words that are not in any vocabulary: zxqj zxqj "
+	                           "floccinaucinihilipilification 12345 \xe4\xb8\xad\xe6\x96\x87";
 	static const size_t sizes[] = { 0, 1, 4096, SIZE_MAX / 2 };
 	uint16_t want[3 * sizeof text + 8], ids[3 * sizeof text + 8];
 	struct tokenizer *t = opened("gpt2", NULL);
@@ -545,7 +563,8 @@ static void dictionary_is_right(void)
 /* However a text is cut into parts, the ids are those of the whole. */
 static void streams_take_any_cut(void)
 {
-	static const char unit[] = "It's a  test of \xe4\xb8\xad\xe6\x96\x87 text,\n\n with 12345  spaces \xff and x y z.\t ";
+	static const char unit[] =
+	        "It's a  test of \xe4\xb8\xad\xe6\x96\x87 text,\n\n with 12345  spaces \xff and x y z.\t ";
 	enum { TIMES = 40, SIZE = TIMES * (sizeof unit - 1) };
 	static char text[SIZE];
 	for (size_t i = 0; i < TIMES; i++)
