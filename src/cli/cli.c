@@ -23,6 +23,7 @@ static const struct entry {
 	const char *about;
 } entries[] = {
 	{ "prepare", prepare_run, "write the tokens of a source as shards" },
+	{ "index", index_run, "count a source ahead, tell what it has" },
 	{ "cat", cat_run, "write batches of a source, tell where rows are from, find documents" },
 	{ "info", info_run, "tell what a source, a mount or a token file is" },
 	{ "plan", plan_run, "batch size, memory and time of a training run" },

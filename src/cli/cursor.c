@@ -140,6 +140,8 @@ static int enter(struct cursor *c, struct prepared *record, struct error *err)
 		            "the source is not what it was: piece %" PRIu32 " has %" PRIu64 " tokens",
 		            c->piece.piece, c->piece.tokens);
 	if (c->skipping)
+		c->text_bytes += c->piece.text_bytes;
+	if (c->skipping)
 		r = note_files(c, c->piece.file, record, err);
 	else
 		r = note_piece(c, record, err);

@@ -10,6 +10,6 @@
 
 typedef int subcommand(int argc, char **argv, struct error *err);
 
-subcommand prepare_run, cat_run, info_run, plan_run, encode_run, decode_run, bench_run;
+subcommand prepare_run, index_run, cat_run, info_run, plan_run, encode_run, decode_run, bench_run;
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "dataset/damage.h"
 #include "dataset/internal.h"
+#include "dataset/packed.h"
 #include "dataset/prefetch.h"
 #include "dataset/sidecount.h"
 #include "dataset/stored.h"
@@ -82,9 +83,7 @@ static int resolve(struct dataset *d, struct error *err)
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 		o->threads = cpus > 8 ? (unsigned)cpus / 4 : 2;
 	}
-	if (o->index != NULL)
-		return fail(err, ENOTSUP, "index=%s: an exported index cannot be read yet", o->index);
-	return 0;
+	return o->index != NULL ? packed_open(o->index, &d->packed, err) : 0;
 }
 
 /* The tokens of a piece of a token file on a server: pieces_options.tokens. The last piece has the file's
@@ -142,6 +141,7 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 		.http = d->http,
 		.cache = d->cache,
 		.index = d->index,
+		.packed = d->packed,
 	};
 	int r = manifest_new(&mo, l, &d->manifest, err);
 	struct textfiles_options to = {
@@ -182,10 +182,15 @@ static int choose_counts(struct dataset *d, struct error *err)
 	d->by_column = column;
 	manifest_use_column(d->manifest, column);
 	o->counts = column ? COUNTS_COLUMN : COUNTS_EXACT;
-	d->background = d->token_files || column || !d->remote;
+	/* Files of a server are asked for it only where that changes something. */
+	bool asked = !d->lies && !column && !d->streaming &&
+	             (o->stride == STRIDE_PIECE || (d->remote && o->index != NULL));
+	bool complete = asked && opening_complete(d);
+	d->background = d->token_files || column || !d->remote || complete;
 	if (o->list == LIST_AUTO)
 		o->list = d->background ? LIST_ALL : LIST_COUNTED;
-	if (o->stride == STRIDE_PIECE && !d->token_files && !column && d->stored == NULL && !d->streaming)
+	if (o->stride == STRIDE_PIECE && !d->token_files && !column && d->stored == NULL && !complete &&
+	    !d->streaming)
 		return fail(err, EINVAL,
 		            "stride=piece needs counts that cost no tokenising: token files or a token_count "
 		            "column; "
@@ -384,6 +389,12 @@ static int start(struct dataset *d, struct error *err)
 	return r == 0 ? 0 : fail(err, r, "cannot start a thread: %s", strerror(r));
 }
 
+/* A transfer that stalls ends sooner than who waits for it gives up. */
+static unsigned stall_of(const struct options *o)
+{
+	return 1000 * (unsigned)min_u64(15, max_u64(1, min_u64(o->retry, o->ready_timeout)));
+}
+
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
                        int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
                        struct error *err)
@@ -410,7 +421,7 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 	pthread_condattr_destroy(&monotonic);
 	pthread_cond_init(&d->runnable, NULL);
 	sem_init(&d->cancels, 0, 0);
-	const struct http_options ho = { .stop = &d->stop };
+	const struct http_options ho = { .stop = &d->stop, .stall_timeout_ms = stall_of(options) };
 	int r = copy_options(&d->options, options, err);
 	if (r == 0)
 		r = resolve(d, err);
@@ -477,6 +488,7 @@ void dataset_close(struct dataset *d)
 	textfiles_free(d->textfiles);
 	manifest_free(d->manifest);
 	stored_free(d->stored);
+	packed_close(d->packed);
 	index_close(d->index);
 	cache_close(d->cache);
 	http_free(d->http);

@@ -24,6 +24,7 @@ struct prefetch;
 struct sidecount;
 struct damage;
 struct stored;
+struct packed;
 
 struct request_list {
 	struct dataset_request *first, *last;
@@ -51,6 +52,7 @@ struct dataset {
 	struct prefetch *prefetch;
 	struct sidecount *sidecount; /* of a remote source of text, else NULL */
 	struct damage *damage;
+	struct packed *packed; /* of options.index, else NULL */
 	struct stored *stored; /* the source is a prepared folder, else NULL */
 	bool token_files;      /* the source is token files */
 	bool lies; /* tokens are read where they lie on a disk: local token files, a prepared folder */
@@ -113,6 +115,9 @@ int opening_first_counts(struct dataset *d, bool *column, struct error *err);
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
                        int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
                        struct error *err);
+
+/* opening.c: whether all counts of text are known without tokenising: a complete index. May wait. */
+bool opening_complete(struct dataset *d);
 
 /* counting.c */
 void *counting_thread(void *dataset);

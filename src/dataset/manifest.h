@@ -29,6 +29,7 @@ struct manifest_options {
 	struct http *http;
 	struct cache *cache; /* NULL: none */
 	struct index *index; /* NULL: none */
+	const struct packed *packed; /* counts of another node, NULL: none */
 };
 
 /* Takes the listing over (it is empty afterwards). */
@@ -88,6 +89,13 @@ uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece);
 /* Looks for a record of all pieces of a text file in index and cache. May wait (pin). 0 found, -ENOENT, or
  * the pin's error. */
 int manifest_load(struct manifest *m, uint32_t file, struct error *err);
+
+/* The counts of a file that is counted whole, and the key that they are found by. 0, -EINVAL (it is not), -ENOMEM, or the
+ * pin's error. */
+int manifest_record(struct manifest *m, uint32_t file, uint8_t key[32], struct buffer *out, struct error *err);
+/* Whether index and cache have right counts of a file: 0, -ENOENT (neither has any), or the pin's error. *damaged: one of
+ * them could not be read, or they are not the same; both are written anew by who counts. May wait. */
+int manifest_check_record(struct manifest *m, uint32_t file, bool *damaged, struct error *err);
 
 struct manifest_sums {
 	uint64_t documents, tokens, sequences, dropped, pieces;

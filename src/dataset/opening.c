@@ -155,3 +155,14 @@ int opening_first_counts(struct dataset *d, bool *column, struct error *err)
 		pin_record(&memory, key, &(uint8_t){ *column }, 1);
 	return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
 }
+
+bool opening_complete(struct dataset *d)
+{
+	for (uint32_t f = 0; f < manifest_files(d->manifest); f++) {
+		const struct order_need need = { f, ORDER_PIECES };
+		struct error cause;
+		if (counting_remote(d, &need, &cause) != 0 || manifest_file_tokens(d->manifest, f) < 0)
+			return false;
+	}
+	return true;
+}

@@ -404,6 +404,22 @@ static int count_file(struct stream *s, uint32_t file, struct error *err)
 	return 0;
 }
 
+int stream_counted(struct dataset *d, uint32_t file, struct error *err)
+{
+	struct stream s = { .d = d };
+	return count_file(&s, file, err);
+}
+
+uint64_t stream_pieces(struct dataset *d)
+{
+	uint64_t sum = 0;
+	for (uint32_t f = 0; f < manifest_files(d->manifest); f++) {
+		int64_t n = manifest_pieces(d->manifest, f);
+		sum += n > 0 ? (uint64_t)n : 0;
+	}
+	return sum;
+}
+
 /* Tokens that a piece gives to the stream when nothing is left out. */
 static uint64_t given(struct stream *s, uint32_t file, uint32_t piece, bool *shares)
 {

@@ -68,6 +68,10 @@ struct stream_plan {
 /* Counts what costs no tokenising, or waits for a server. 0; -EAGAIN: something must be tokenised to be
  * counted; or why some piece cannot be counted. */
 int stream_measure(struct dataset *d, struct stream_plan *out, struct error *err);
+/* The same of one file: 0 if it is counted now. */
+int stream_counted(struct dataset *d, uint32_t file, struct error *err);
+/* Pieces of all files that are known. */
+uint64_t stream_pieces(struct dataset *d);
 /* The place of a token of the training part; token <= train. */
 void stream_seek(struct dataset *d, const struct stream_plan *plan, uint64_t token,
                  struct prepared_place *out);

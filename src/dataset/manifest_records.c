@@ -1,0 +1,213 @@
+/* manifest_records: counts of whole files: set, found again in index, cache and an exported index, and put
+ * there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "dataset/manifest_state.h"
+#include "dataset/packed.h"
+
+/* The name under which a file's counts are stored: everything they depend on. */
+static int counts_key(struct manifest *m, uint32_t file, struct cache_key *out, struct error *err)
+{
+	uint8_t pin[HASH_SIZE];
+	int r = manifest_pin(m, file, pin, err);
+	if (r != 0)
+		return r;
+	const struct options *o = m->o.options;
+	struct hash *h = hash_new();
+	hash_add_text(h, "counts 1");
+	hash_add(h, pin, sizeof pin);
+	hash_add_u64(h, m->o.groups);
+	hash_add_text(h, m->o.tokenizer_sha256);
+	hash_add_text(h, o->pattern == NULL ? "" : o->pattern);
+	hash_add_u64(h, (uint64_t)o->bos);
+	hash_add_u64(h, (uint64_t)o->eos);
+	hash_add_u64(h, m->by_column);
+	hash_add_text(h, o->column == NULL ? "" : o->column);
+	hash_end(h, out->bytes);
+	return 0;
+}
+
+int manifest_record(struct manifest *m, uint32_t file, uint8_t key[HASH_SIZE], struct buffer *out,
+                    struct error *err)
+{
+	struct state *s = &m->state[file];
+	struct cache_key name;
+	/* The record is one list of numbers: the tokens of each piece, then the documents of each. */
+	struct counts c = { .pieces = 2 * s->pieces };
+	int r = counts_key(m, file, &name, err);
+	if (r == 0 && (s->pieces == 0 || s->known < s->pieces))
+		r = fail(err, EINVAL, "%s: is not counted", m->files.files[file].where);
+	if (r != 0)
+		return r;
+	memcpy(key, name.bytes, HASH_SIZE);
+	c.tokens = malloc(2 * (size_t)s->pieces * sizeof *c.tokens);
+	if (c.tokens == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < s->pieces; i++) {
+		c.tokens[i] = GET(s->tokens[i]);
+		c.tokens[s->pieces + i] = s->documents[i];
+		c.documents += s->documents[i];
+	}
+	out->n = 0;
+	r = counts_encode(&c, out);
+	free(c.tokens);
+	return r == 0 ? 0 : fail(err, -r, "%s: has too many pieces", m->files.files[file].where);
+}
+
+/* Puts the counts of a file that is counted whole where the next mount finds them. */
+static void publish(struct manifest *m, uint32_t file)
+{
+	struct cache_key key;
+	struct buffer record = { 0 };
+	if (manifest_record(m, file, key.bytes, &record, NULL) == 0) {
+		if (m->o.index != NULL)
+			index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
+		if (m->o.cache != NULL)
+			cache_put_counts(m->o.cache, &key, record.at, record.n, NULL);
+	}
+	buffer_free(&record);
+}
+
+int manifest_check_record(struct manifest *m, uint32_t file, bool *damaged, struct error *err)
+{
+	struct cache_key key;
+	struct buffer a = { 0 }, b = { 0 };
+	struct counts c;
+	int r = counts_key(m, file, &key, err);
+	if (r != 0)
+		return r;
+	bool in_index = m->o.index != NULL && index_get(m->o.index, key.bytes, sizeof key.bytes, &a) == 0,
+	     in_cache = m->o.cache != NULL && cache_get_counts(m->o.cache, &key, &b, NULL) == 0;
+	struct buffer *one = in_index ? &a : &b;
+	*damaged = in_index && in_cache && (a.n != b.n || memcmp(a.at, b.at, a.n) != 0);
+	if ((in_index || in_cache) && counts_decode(span_of(one->at, one->n), &c) != 0)
+		*damaged = true;
+	else if (in_index || in_cache)
+		free(c.tokens);
+	buffer_free(&a);
+	buffer_free(&b);
+	return in_index || in_cache ? 0 : -ENOENT;
+}
+
+void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,
+                        uint32_t documents)
+{
+	struct state *s = &m->state[file];
+	bool whole = false;
+	pthread_mutex_lock(&m->lock);
+	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
+		s->documents[piece] = documents;
+		SET(s->tokens[piece], tokens);
+		s->known++;
+		whole = s->known == s->pieces && s->bad == 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (whole)
+		publish(m, file);
+}
+
+void manifest_set_pin(struct manifest *m, uint32_t file, const uint8_t pin[HASH_SIZE])
+{
+	pthread_mutex_lock(&m->lock);
+	memcpy(m->state[file].pin, pin, HASH_SIZE);
+	SET(m->state[file].have_pin, 1);
+	pthread_mutex_unlock(&m->lock);
+}
+
+void manifest_set_known(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,
+                        uint32_t documents)
+{
+	struct state *s = &m->state[file];
+	pthread_mutex_lock(&m->lock);
+	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
+		s->documents[piece] = documents;
+		SET(s->tokens[piece], tokens);
+		s->known++;
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+int manifest_set_ids(struct manifest *m, uint32_t file, uint64_t ids, uint8_t width, struct error *err)
+{
+	struct state *s = &m->state[file];
+	if (ceil_div(ids, m->full) > UINT32_MAX - 2)
+		return fail(err, ENOTSUP, "%s: has too many pieces", m->files.files[file].where);
+	pthread_mutex_lock(&m->lock);
+	s->ids = ids;
+	s->width = width;
+	SET(s->have_header, 1);
+	pthread_mutex_unlock(&m->lock);
+	return 0;
+}
+
+uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece)
+{
+	const struct state *s = &m->state[file];
+	return GET(s->pieces) == 0 ? 0 : s->documents[piece];
+}
+
+static int use_record(struct manifest *m, uint32_t file, struct span bytes)
+{
+	struct state *s = &m->state[file];
+	struct counts c;
+	if (counts_decode(bytes, &c) != 0)
+		return -ENOENT;
+	int r = -ENOENT;
+	uint32_t n = c.pieces / 2;
+	if (c.pieces < 2 || c.pieces % 2 != 0)
+		goto out;
+	for (uint32_t i = 0; i < c.pieces; i++)
+		if (c.tokens[i] >= UNKNOWN)
+			goto out;
+	r = manifest_set_pieces(m, file, n, NULL);
+	pthread_mutex_lock(&m->lock);
+	if (r == 0 && s->pieces == n)
+		for (uint32_t i = 0; i < n; i++)
+			if (s->tokens[i] == UNKNOWN) {
+				s->documents[i] = c.tokens[n + i];
+				SET(s->tokens[i], c.tokens[i]);
+				s->known++;
+			}
+	pthread_mutex_unlock(&m->lock);
+out:
+	free(c.tokens);
+	return r;
+}
+
+int manifest_load(struct manifest *m, uint32_t file, struct error *err)
+{
+	struct state *s = &m->state[file];
+	struct cache_key key;
+	struct buffer record = { 0 };
+	if (GET(s->looked))
+		return -ENOENT;
+	int r = counts_key(m, file, &key, err);
+	if (r != 0)
+		return r;
+	SET(s->looked, 1);
+	r = -ENOENT;
+	if (m->o.index != NULL)
+		r = index_get(m->o.index, key.bytes, sizeof key.bytes, &record);
+	if (r == 0)
+		r = use_record(m, file, span_of(record.at, record.n));
+	if (r != 0 && m->o.cache != NULL) {
+		record.n = 0;
+		r = cache_get_counts(m->o.cache, &key, &record, NULL);
+		if (r == 0)
+			r = use_record(m, file, span_of(record.at, record.n));
+		if (r == 0 && m->o.index != NULL)
+			index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
+	}
+	struct span packed;
+	if (r != 0 && m->o.packed != NULL && packed_find(m->o.packed, key.bytes, &packed) == 0) {
+		r = use_record(m, file, packed);
+		if (r == 0 && m->o.index != NULL)
+			index_put(m->o.index, key.bytes, sizeof key.bytes, packed.at, packed.n);
+	}
+	buffer_free(&record);
+	return r == 0 ? 0 : -ENOENT;
+}
