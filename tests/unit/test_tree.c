@@ -219,7 +219,7 @@ static void test_lookups(void)
 		"epoch.bin",
 		"epoch_0/epoch.bin",
 		"rank_0/batch_0000.text",
-		"rank_0/batch_0000.json",
+		"rank_0/batch_0000.jsonl",
 		"x",
 		"lost+found",
 	};
@@ -532,7 +532,7 @@ static void test_readables(void)
 		struct inode i = { .form = FORM_JSON, .epoch = 2, .rank = 2, .number = k };
 		CU_ASSERT_EQUAL(tree_wait_text(t, inode_pack(i), NULL), 0);
 		read_text(inode_pack(i), again, sizeof again);
-		CU_ASSERT(strncmp(again, "{\n \"rows\": [", 13) == 0);
+		CU_ASSERT(strncmp(again, "{\n \"rows\": [", 12) == 0);
 	}
 	CU_ASSERT_EQUAL(tree_read(t, a.inode, 0, again, sizeof again, &rest), -EAGAIN);
 	CU_ASSERT_EQUAL(tree_wait_text(t, a.inode, NULL), 0);
