@@ -217,8 +217,8 @@ static int count_need(struct dataset *d, const struct order_need *need, enum ask
 }
 
 /* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. For
- * a reader who waits files are looked into ahead, and one more piece, of his block or of the next: not others, which
- * may be none of his for long. */
+ * a reader who waits files are looked into ahead, and one more piece, of his block or of the next: not
+ * others, which may be none of his for long. */
 static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, enum asker asker)
 {
 	uint32_t making = 0;
@@ -488,6 +488,14 @@ static int64_t pause_ns(const struct error *err)
 	return dataset_clock() + ms * 1000000;
 }
 
+/* What counting waits for, for who asks; 0: it goes on. */
+static void set_error(struct dataset *d, int code)
+{
+	pthread_mutex_lock(&d->lock);
+	d->count_error = code;
+	pthread_mutex_unlock(&d->lock);
+}
+
 /* One step of the background. */
 static int background_step(struct counter *c, struct error *err)
 {
@@ -604,9 +612,12 @@ static bool requests_step(struct counter *c, struct error *err)
 		                             asks[i].asker, &stopped, err);
 		if (r == 0)
 			more = true;
+		if (r >= 0)
+			set_error(d, 0);
 		if (r < 0 && r != -EAGAIN && !stopped && err->again) {
 			/* It waits on, until it is late; the cause is in the log. */
 			log_warning("counting waits: %s: %s", errno_name(-r), err->text);
+			set_error(d, -r);
 			c->asked_not_before_ns = pause_ns(err);
 			r = -EAGAIN;
 		}

@@ -98,8 +98,8 @@ void requests_changed(void *arg)
 	counting_wake(d);
 }
 
-/* Takes out of a list what was cancelled or is past its time. */
-static struct dataset_request *sift(struct request_list *l, int64_t now)
+/* Takes out of a list what was cancelled, or is past its time and then gets `late`. */
+static struct dataset_request *sift(struct request_list *l, int64_t now, int late_result)
 {
 	struct dataset_request *gone = NULL, *next;
 	for (struct dataset_request *r = l->first; r != NULL; r = next) {
@@ -108,7 +108,7 @@ static struct dataset_request *sift(struct request_list *l, int64_t now)
 		if (!atomic_load(&r->cancelled) && !late)
 			continue;
 		requests_remove(l, r);
-		r->result = late ? -ETIMEDOUT : -EINTR;
+		r->result = late ? late_result : -EINTR;
 		r->next = gone;
 		gone = r;
 	}
@@ -128,11 +128,15 @@ static void sweep(struct dataset *d)
 {
 	int64_t now = dataset_clock();
 	pthread_mutex_lock(&d->requests);
-	struct dataset_request *reads = sift(&d->waiting, now);
+	struct dataset_request *reads = sift(&d->waiting, now, -ETIMEDOUT);
 	pthread_mutex_unlock(&d->requests);
 	answer_all(reads);
 	pthread_mutex_lock(&d->lock);
-	struct dataset_request *covers = sift(&d->covers, now);
+	size_t asked = d->covers.n;
+	int late = d->count_error != 0 ? -d->count_error : -ETIMEDOUT;
+	struct dataset_request *covers = sift(&d->covers, now, late);
+	if (d->covers.n < asked && d->count_error != 0 && covers->result == late)
+		d->count_failed_ns = now + (int64_t)PIECE_FAILED_S * 1000000000;
 	pthread_mutex_unlock(&d->lock);
 	answer_all(covers);
 }
@@ -209,6 +213,12 @@ void dataset_cover(struct dataset_request *r, struct dataset *d, const struct da
 	}
 	r->deadline_ns = dataset_clock() + (int64_t)max_u64(1, d->options.retry) * 1000000000;
 	pthread_mutex_lock(&d->lock);
+	int failed = dataset_clock() < d->count_failed_ns ? d->count_error : 0;
+	if (failed != 0) {
+		pthread_mutex_unlock(&d->lock);
+		finish(r, -failed);
+		return;
+	}
 	requests_add(&d->covers, r);
 	d->count_again = true;
 	pthread_cond_signal(&d->to_count);

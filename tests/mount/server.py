@@ -10,7 +10,7 @@ import threading
 import time
 
 from expect import GOOD, BY_PIECE, SAMPLE, differing, touching
-from tap import DATA, TMP, Mount, code, digest, equal, ok, read, say, until
+from tap import DATA, FINEWEB, TMP, Mount, code, digest, equal, ok, read, say, until
 
 WWW = TMP / "www"
 CONTROL, LOG = TMP / "control", TMP / "requests"
@@ -49,6 +49,11 @@ def fresh():
     return "cache=%s" % path
 
 
+def counted(m):
+    """Waits until a mount has counted everything: what fails from then on are reads."""
+    until(20, lambda: m.dataset()["batches"] is not None)
+
+
 def sample(url):
     return ["%s/000_0000%d.parquet" % (url, i) for i in range(4)]
 
@@ -67,6 +72,7 @@ def refused():
     )
     for what, fault, name in cases:
         with server() as (url, _), Mount(sample(url), "%s,%s,retry=1" % (BY_PIECE, fresh()), foreground=True) as m:
+            counted(m)
             control("000_00001* " + fault)
             begun = time.monotonic()
             wrong = differing(m, touching(1), [name])
@@ -75,9 +81,23 @@ def refused():
             ok("000_00001.parquet" in m.log.read_text(), "%s: the log names the URL" % what, m.log.read_text())
 
 
+def unready():
+    """A mount that cannot count its first batch fails in ready_timeout, with the cause."""
+    for fault, cause in (("status;code=503", "503"), ("silent", ""), ("status;code=403", "403")):
+        with server("* " + fault) as (url, _):
+            begun = time.monotonic()
+            r = subprocess.run([FINEWEB, sample(url)[0], str(TMP / "mnt"), "-o", "ready_timeout=3,retry=1,%s" % fresh()],
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            lines = r.stderr.splitlines()
+            ok(r.returncode == 32 and len(lines) == 1 and "000_00000.parquet" in lines[0] and cause in lines[0],
+               "%s from the start: the mount fails, one line says why" % fault, r.returncode, r.stderr)
+            ok(time.monotonic() - begun < 8 and not os.path.ismount(TMP / "mnt"), "%s: in time, nothing is left" % fault)
+
+
 def silent():
     for what, fault in (("a server that never answers", "silent"), ("a transfer that stalls", "stall;bytes=100")):
         with server() as (url, _), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
+            counted(m)
             control("000_00001* " + fault)
             begun = time.monotonic()
             k = min(touching(1))
@@ -92,6 +112,7 @@ def silent():
 
 def down():
     with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
+        counted(m)
         cached = differing(m, set(range(10, 118)), ["?"])
         p.kill()
         p.wait()
@@ -99,6 +120,7 @@ def down():
         ok([c for c in cached if "batch 0:" in c] == [] == [c for c in again if "batch 0:" in c], "what is cached reads while the server is down")
     # Cold: nothing is cached but what counting read.
     with server() as (url, p), Mount(sample(url), "%s,%s,retry=2" % (BY_PIECE, fresh())) as m:
+        counted(m)
         p.kill()
         p.wait()
         begun = time.monotonic()
@@ -117,6 +139,7 @@ def retried():
                 if fault == "noetag":
                     control("* noetag")
                 with Mount(sample(url), "%s,%s,retry=30" % (BY_PIECE, fresh())) as m:
+                    counted(m)
                     control("* " + fault)
                     wrong = differing(m)
                     ok(not wrong, "%s: read right all the same" % fault, *wrong[:6])
@@ -158,6 +181,7 @@ def interrupted():
         for f in warm[:4]:
             read(f)
         until(5, lambda: m.stats()["queue_length"] == 0)
+        counted(m)
         control("000_0000[123]* silent")
         cold = [m / ("rank_0/batch_%04d.bin" % k) for k in sorted(touching(2) | touching(3) | touching(1))]
         readers = [subprocess.Popen(["cat", str(f)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for f in cold[:24]]
