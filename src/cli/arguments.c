@@ -27,6 +27,14 @@ static void print_flag(const char *left, const char *help)
 		printf("  %s\n  %27s%s\n", left, "", help);
 }
 
+static const struct flag *find_letter(const struct command *c, char letter)
+{
+	for (size_t i = 0; i < c->n_flags; i++)
+		if (c->flags[i].letter == letter)
+			return &c->flags[i];
+	return NULL;
+}
+
 static void print_help(const struct command *c)
 {
 	printf("usage: fineweb %s%s%s [OPTION]...\n%s", c->name, c->words == NULL ? "" : " ",
@@ -40,8 +48,12 @@ static void print_help(const struct command *c)
 		         f->value == NULL ? "" : f->value);
 		print_flag(left, f->help);
 	}
-	print_flag("-o NAME=VALUE,...", c->sources ? "options of a mount, also as --name VALUE;"
-	                                           : "options of a mount that apply, also --name VALUE;");
+	/* -o may be a flag of its own: then each option stands alone. */
+	const char *form = find_letter(c, 'o') == NULL ? "-o NAME=VALUE,..." : "--NAME VALUE";
+	const char *also = find_letter(c, 'o') == NULL ? ", also as --NAME VALUE;" : ";";
+	char line[80];
+	snprintf(line, sizeof line, "options of a mount%s%s", c->sources ? "" : " that apply", also);
+	print_flag(form, line);
 	print_flag("", "`fineweb --help` lists them");
 }
 
@@ -59,14 +71,6 @@ static const struct flag *find_flag(const struct command *c, const char *typed, 
 {
 	for (size_t i = 0; i < c->n_flags; i++)
 		if (same_name(typed, n, c->flags[i].name))
-			return &c->flags[i];
-	return NULL;
-}
-
-static const struct flag *find_letter(const struct command *c, char letter)
-{
-	for (size_t i = 0; i < c->n_flags; i++)
-		if (c->flags[i].letter == letter)
 			return &c->flags[i];
 	return NULL;
 }

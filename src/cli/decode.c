@@ -26,8 +26,16 @@ struct decode {
 	bool digits; /* in a number */
 	uint8_t part[4];
 	unsigned n_part;
-	struct buffer out;
+	struct buffer raw, out;
 };
+
+/* Writes what the tokens so far say. */
+static int put_text(struct decode *d, struct error *err)
+{
+	int r = decoder_put(&d->decoder, d->raw.at, d->raw.n, &d->out, err);
+	d->raw.n = 0;
+	return r == 0 ? output_buffer(&d->out, err) : r;
+}
 
 static int put_id(struct decode *d, uint64_t id, struct error *err)
 {
@@ -37,8 +45,8 @@ static int put_id(struct decode *d, uint64_t id, struct error *err)
 		return fail(err, EBADMSG, "%s: id %" PRIu64 ", number %" PRIu64 ", is not in the vocabulary",
 		            d->name, id, d->count);
 	d->count++;
-	int r = decoder_put(&d->decoder, bytes, n, &d->out, err);
-	return r == 0 && d->out.n >= WRITE ? output_buffer(&d->out, err) : r;
+	int r = buffer_add(&d->raw, bytes, n, 0, err);
+	return r == 0 && d->raw.n >= WRITE ? put_text(d, err) : r;
 }
 
 /* Numbers with anything but digits between them that lists are written with. */
@@ -103,7 +111,7 @@ static int decode_file(struct decode *d, int fd, struct error *err)
 		                  : take_bytes(d, buf, (size_t)got, err);
 		/* What is decoded appears at once, whoever feeds the pipe. */
 		if (r == 0)
-			r = output_buffer(&d->out, err);
+			r = put_text(d, err);
 	}
 	return r;
 }
@@ -156,13 +164,16 @@ int decode_run(int argc, char **argv, struct error *err)
 		r = decode_one(&d, a.words[i], err);
 	/* What was read before a failure is text all the same. */
 	if (r != ARGUMENTS_HELP && r != -EPIPE && d.tokenizer != NULL) {
-		int ended = decoder_end(&d.decoder, &d.out, err);
+		int ended = put_text(&d, r == 0 ? err : NULL);
+		if (ended == 0)
+			ended = decoder_end(&d.decoder, &d.out, r == 0 ? err : NULL);
 		if (ended == 0)
 			ended = output_buffer(&d.out, r == 0 ? err : NULL);
 		if (r == 0)
 			r = ended;
 	}
 out:
+	buffer_free(&d.raw);
 	buffer_free(&d.out);
 	tokenizer_close(d.tokenizer);
 	arguments_free(&a);

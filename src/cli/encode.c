@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,37 +42,81 @@ static uint32_t id_at(const struct encode *e, size_t i)
 	return wide;
 }
 
+static size_t put_number(uint8_t *to, uint32_t v)
+{
+	uint8_t digits[10];
+	size_t n = 0;
+	do
+		digits[n++] = (uint8_t)('0' + v % 10);
+	while ((v /= 10) > 0);
+	for (size_t i = 0; i < n; i++)
+		to[i] = digits[n - 1 - i];
+	return n;
+}
+
+/* Valid UTF-8 as a JSON string; at most 6 bytes for each, and two. */
+static size_t put_string(uint8_t *to, const uint8_t *text, size_t n)
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t *at = to;
+	*at++ = '"';
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			*at++ = '\\';
+		if (text[i] >= ' ') {
+			*at++ = text[i];
+			continue;
+		}
+		memcpy(at, "\\u00", 4);
+		at[4] = (uint8_t)hex[text[i] >> 4];
+		at[5] = (uint8_t)hex[text[i] & 15];
+		at += 6;
+	}
+	*at++ = '"';
+	return (size_t)(at - to);
+}
+
 static int put_json(struct encode *e, uint32_t id, struct error *err)
 {
+	static const char hex[] = "0123456789abcdef";
 	size_t n;
 	const uint8_t *bytes = tokenizer_bytes(e->tokenizer, id, &n);
-	int r = buffer_printf(&e->out, "%s{\"id\": %" PRIu32 ", \"bytes\": \"", e->first ? "" : ",\n ", id);
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = buffer_printf(&e->out, "%02x", bytes[i]);
-	json_t *text = utf8_valid(bytes, n) == n ? json_stringn((const char *)bytes, n) : json_null();
-	char *quoted = text == NULL ? NULL : json_dumps(text, JSON_ENCODE_ANY);
-	if (r == 0)
-		r = quoted == NULL ? -ENOMEM : buffer_printf(&e->out, "\", \"text\": %s}", quoted);
-	free(quoted);
-	json_decref(text);
-	return r == 0 ? 0 : fail(err, ENOMEM, "out of memory");
+	int r = buffer_reserve(&e->out, 64 + 8 * n, 0, err);
+	if (r != 0)
+		return r;
+	uint8_t *at = e->out.at + e->out.n;
+	at += sprintf((char *)at, "%s{\"id\": %" PRIu32 ", \"bytes\": \"", e->first ? "" : ",\n ", id);
+	for (size_t i = 0; i < n; i++) {
+		*at++ = (uint8_t)hex[bytes[i] >> 4];
+		*at++ = (uint8_t)hex[bytes[i] & 15];
+	}
+	at += sprintf((char *)at, "\", \"text\": ");
+	if (utf8_valid(bytes, n) == n)
+		at += put_string(at, bytes, n);
+	else
+		at += sprintf((char *)at, "null");
+	*at++ = '}';
+	e->out.n = (size_t)(at - e->out.at);
+	return 0;
 }
 
 static int put_id(struct encode *e, uint32_t id, struct error *err)
 {
-	uint8_t bytes[4];
-	switch (e->form) {
-	case FORM_TEXT:
-		return buffer_printf(&e->out, "%s%" PRIu32, e->first ? "" : " ", id);
-	case FORM_JSON:
-		return put_json(e, id, err);
-	case FORM_U16:
-		store_u16(bytes, (uint16_t)id);
-		return buffer_add(&e->out, bytes, 2, 0, err);
-	default:
-		store_u32(bytes, id);
-		return buffer_add(&e->out, bytes, 4, 0, err);
-	}
+	int r = e->form == FORM_JSON ? put_json(e, id, err) : buffer_reserve(&e->out, 16, 0, err);
+	if (r != 0 || e->form == FORM_JSON)
+		return r;
+	uint8_t *at = e->out.at + e->out.n;
+	if (e->form == FORM_TEXT && !e->first)
+		*at++ = ' ';
+	if (e->form == FORM_TEXT)
+		at += put_number(at, id);
+	else if (e->form == FORM_U16)
+		store_u16(at, (uint16_t)id);
+	else
+		store_u32(at, id);
+	at += e->form == FORM_U16 ? 2 : e->form == FORM_U32 ? 4 : 0;
+	e->out.n = (size_t)(at - e->out.at);
+	return 0;
 }
 
 /* Encodes n bytes and writes their ids. */

@@ -222,12 +222,11 @@ int index_run(int argc, char **argv, struct error *err)
 	bool do_verify = false, debug = false;
 	struct indexing x = { 0 };
 	const struct flag flags[] = {
-		{ "export", 0, "FILE", "write the counts to a file, which other nodes read with index=FILE",
-		  FLAG_TEXT, &file },
+		{ "export", 0, "FILE", "write the counts for other nodes: index=FILE", FLAG_TEXT, &file },
 		{ "verify", 0, NULL, "check what index and cache have of the source", FLAG_SWITCH,
 		  &do_verify },
-		{ "task", 0, "I/N", "count part I (from 0) of N; default as Slurm or Kubernetes say",
-		  FLAG_TEXT, &task },
+		{ "task", 0, "I/N", "count part I, from 0, of N; default as a cluster says", FLAG_TEXT,
+		  &task },
 		{ "quiet", 'q', NULL, "say nothing but errors", FLAG_SWITCH, &x.quiet },
 		{ "json", 0, NULL, "what was found as JSON", FLAG_SWITCH, &x.json },
 		{ "debug", 'd', NULL, "log more", FLAG_SWITCH, &debug },
@@ -235,9 +234,8 @@ int index_run(int argc, char **argv, struct error *err)
 	const struct command command = {
 		.name = "index",
 		.words = "[SOURCE]...",
-		.about = "Counts the tokens of a source ahead, into index and cache, and tells how many "
-		         "files, pieces,\n"
-		         "documents, tokens, sequences and batches it has.\n\n",
+		.about = "Counts the tokens of a source ahead, into index and cache, and tells how many\n"
+		         "files, pieces, documents, tokens, sequences and batches it has.\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

@@ -523,8 +523,8 @@ int prepare_run(int argc, char **argv, struct error *err)
 		  FLAG_TOKENS, &target },
 		{ "verify", 0, NULL, "read all back and compare it with dataset.json", FLAG_SWITCH,
 		  &do_verify },
-		{ "task", 0, "I/N", "make part I (from 0) of N; default as Slurm or Kubernetes say",
-		  FLAG_TEXT, &task },
+		{ "task", 0, "I/N", "make part I, from 0, of N; default as a cluster says", FLAG_TEXT,
+		  &task },
 		{ "join", 0, NULL, "all tasks have ended: write dataset.json", FLAG_SWITCH, &do_join },
 		{ "quiet", 'q', NULL, "say nothing but errors", FLAG_SWITCH, &x.quiet },
 		{ "json", 0, NULL, "progress as JSON, one object a line", FLAG_SWITCH, &x.json },
@@ -533,11 +533,9 @@ int prepare_run(int argc, char **argv, struct error *err)
 	const struct command command = {
 		.name = "prepare",
 		.words = "[SOURCE]...",
-		.about = "Writes the tokens of a source to DIR, byte for byte what shards/ of a mount shows, "
-		         "and\n"
-		         "dataset.json. Run again, it goes on where it was stopped, or makes a damaged shard "
-		         "again.\n"
-		         "A mount of DIR serves the same batches as a mount of the source.\n\n",
+		.about = "Writes the tokens of a source to DIR, byte for byte what shards/ of a mount\n"
+		         "shows, and dataset.json. Run again, it goes on where it was stopped, or makes\n"
+		         "a damaged shard again. A mount of DIR serves the batches of the source.\n\n",
 		.flags = flags,
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,

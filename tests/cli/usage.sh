@@ -4,7 +4,7 @@
 
 "$FINEWEB" --help >"$tmp/help"
 subcommands=$(sed -n 's/^  fineweb \([a-z]*\) .*/\1/p' "$tmp/help")
-check "help lists subcommands" sh -c 'for c in cat info plan encode decode bench; do echo "$1" | grep -qx $c || exit 1; done' - "$subcommands"
+check "help lists subcommands" sh -c 'for c in prepare index cat info plan encode decode bench; do echo "$1" | grep -qx $c || exit 1; done' - "$subcommands"
 for c in $subcommands; do
 	check "$c --help fits a screen" sh -c '"$FINEWEB" '"$c"' --help >"$1" && awk "length > 80 { exit 1 } END { exit NR > 24 || NR < 5 }" "$1"' \
 		- "$tmp/out"
@@ -12,7 +12,8 @@ for c in $subcommands; do
 	check "$c: an option that is none" fails 2 "--sed-len did you mean '--seq-len'" $c --sed-len 4
 	check "$c: a letter that is none" fails 2 "-Z $c --help" $c -Z
 	check "$c: a value that is none" fails 2 "seq_len=many number" $c --seq-len many
-	check "$c: an option of a list that is none" fails 2 "batchsize batch_size" $c -o seq_len=4,batchsize=2
+	# prepare -o DIR
+	[ $c = prepare ] || check "$c: an option of a list that is none" fails 2 "batchsize batch_size" $c -o seq_len=4,batchsize=2
 	check "$c: a file of options that is none" fails 1 "/nowhere.conf" $c --config /nowhere.conf
 done
 

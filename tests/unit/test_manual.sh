@@ -47,7 +47,7 @@ report "fineweb.conf is what conf.awk makes of the options" \
 report "each flag of a subcommand is named" "$(./fineweb --help | sed -n 's/^  fineweb \([a-z]*\) .*/\1/p' | while read -r name; do
 	section=$(awk -v name="$name" '/^\.S[sh]/ { in_it = $1 == ".Ss" && $2 == "fineweb" && $3 == name } in_it' "$page")
 	[ -n "$section" ] || echo "no section for fineweb $name"
-	./fineweb "$name" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' | while read -r flag; do
+	./fineweb "$name" --help | sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z][a-z-]*\).*/\2/p' | while read -r flag; do
 		echo "$section" | grep -qE "^\.It (.*, )?Fl (. , Fl )?-$flag( |\$)" || echo "fineweb $name --$flag"
 	done
 done)"
