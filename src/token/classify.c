@@ -3,6 +3,10 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Of letters alone: U+0100 ... U+02BF (first byte C4 ... CA), U+0400 ... U+047F (D0, D1), U+5000 ... U+9FFF
+ * (E5 ... E9), U+B000 ... U+CFFF (EB, EC), and U+00C0 ... U+00FF (C3) but for two whose second byte is 97 or
+ * B7. */
+
 static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
 {
 	for (size_t b = 0; b < blocks; b++, p += 64) {
@@ -18,6 +22,9 @@ static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
 			m.newline |= (uint64_t)(c == '\n' || c == '\r') << i;
 			m.quote |= (uint64_t)(c == '\'') << i;
 			m.high |= (uint64_t)(c >> 7) << i;
+			m.two |= (uint64_t)((uint8_t)(c - 0xC4) < 7 || (uint8_t)(c - 0xD0) < 2) << i;
+			m.two |= (uint64_t)(c == 0xC3 && i < 63 && (p[i + 1] & 0xDF) != 0x97) << i;
+			m.three |= (uint64_t)((uint8_t)(c - 0xE5) < 5 || (uint8_t)(c - 0xEB) < 2) << i;
 		}
 		out[b] = m;
 	}
@@ -42,6 +49,7 @@ static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
 {
 	for (size_t b = 0; b < blocks; b++, p += 64) {
 		struct masks m = { 0 };
+		uint64_t latin = 0, sign = 0;
 		for (unsigned i = 0; i < 64; i += 16) {
 			__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
 			__m128i space = _mm_cmpeq_epi8(x, _mm_set1_epi8(' '));
@@ -56,7 +64,16 @@ static void classify_sse2(const uint8_t *p, size_t blocks, struct masks *out)
 			m.newline |= bits128(line, i);
 			m.quote |= bits128(_mm_cmpeq_epi8(x, _mm_set1_epi8('\'')), i);
 			m.high |= bits128(x, i);
+			m.two |= bits128(_mm_or_si128(range128(x, (char)0xC4, 7), range128(x, (char)0xD0, 2)),
+			                 i);
+			m.three |= bits128(
+			        _mm_or_si128(range128(x, (char)0xE5, 5), range128(x, (char)0xEB, 2)), i);
+			latin |= bits128(_mm_cmpeq_epi8(x, _mm_set1_epi8((char)0xC3)), i);
+			sign |= bits128(_mm_cmpeq_epi8(_mm_and_si128(x, _mm_set1_epi8((char)0xDF)),
+			                               _mm_set1_epi8((char)0x97)),
+			                i);
 		}
+		m.two |= latin & ~(sign >> 1) & UINT64_MAX >> 1;
 		out[b] = m;
 	}
 }
@@ -78,6 +95,7 @@ AVX2 static void classify_avx2(const uint8_t *p, size_t blocks, struct masks *ou
 {
 	for (size_t b = 0; b < blocks; b++, p += 64) {
 		struct masks m = { 0 };
+		uint64_t latin = 0, sign = 0;
 		for (unsigned i = 0; i < 64; i += 32) {
 			__m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
 			__m256i space = _mm256_cmpeq_epi8(x, _mm256_set1_epi8(' '));
@@ -92,7 +110,16 @@ AVX2 static void classify_avx2(const uint8_t *p, size_t blocks, struct masks *ou
 			m.newline |= bits256(line, i);
 			m.quote |= bits256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('\'')), i);
 			m.high |= bits256(x, i);
+			m.two |= bits256(
+			        _mm256_or_si256(range256(x, (char)0xC4, 7), range256(x, (char)0xD0, 2)), i);
+			m.three |= bits256(
+			        _mm256_or_si256(range256(x, (char)0xE5, 5), range256(x, (char)0xEB, 2)), i);
+			latin |= bits256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8((char)0xC3)), i);
+			sign |= bits256(_mm256_cmpeq_epi8(_mm256_and_si256(x, _mm256_set1_epi8((char)0xDF)),
+			                                  _mm256_set1_epi8((char)0x97)),
+			                i);
 		}
+		m.two |= latin & ~(sign >> 1) & UINT64_MAX >> 1;
 		out[b] = m;
 	}
 }
@@ -109,6 +136,9 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 	for (size_t b = 0; b < blocks; b++, p += 64) {
 		__m512i x = _mm512_loadu_si512(p);
 		uint64_t space = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(' '));
+		uint64_t latin = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8((char)0xC3));
+		uint64_t sign = _mm512_cmpeq_epi8_mask(_mm512_and_si512(x, _mm512_set1_epi8((char)0xDF)),
+		                                       _mm512_set1_epi8((char)0x97));
 		out[b] = (struct masks){
 			.letter = range512(_mm512_or_si512(x, _mm512_set1_epi8(0x20)), 'a', 26),
 			.upper = range512(x, 'A', 26),
@@ -120,6 +150,9 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 			           _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\r')),
 			.quote = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\'')),
 			.high = _mm512_movepi8_mask(x),
+			.two = range512(x, (char)0xC4, 7) | range512(x, (char)0xD0, 2) |
+			       (latin & ~(sign >> 1) & UINT64_MAX >> 1),
+			.three = range512(x, (char)0xE5, 5) | range512(x, (char)0xEB, 2),
 		};
 	}
 }

@@ -9,9 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bit i is byte i. Only ASCII is told apart: a byte of a longer code point is in `high` alone. */
+/* Bit i is byte i. Only ASCII is told apart: a byte of a longer code point is in `high` alone, but `two` and
+ * `three` have the first bytes of some of so many bytes that are surely letters: of Latin, Cyrillic, Han and
+ * Hangul. */
 struct masks {
-	uint64_t letter, upper, number, blank, space, newline, quote, slash, high;
+	uint64_t letter, upper, number, blank, space, newline, quote, slash, high, two, three;
 };
 
 /* Classifies `blocks` times 64 bytes. */

@@ -66,11 +66,15 @@ static bool blank_at(const struct cut *c, size_t i)
  * space of several bytes that a run gives up, which the block's algebra does not see. */
 static void add_high(struct cut *c, struct masks *m, uint64_t *begin)
 {
-	m->letter |= c->next_letter;
+	uint64_t two = m->two, three = m->three;
+	uint64_t sure = two | two << 1 | three | three << 1 | three << 2;
+	uint64_t known = c->next_letter | c->next_number | c->next_blank;
+	m->letter |= c->next_letter | sure;
 	m->number |= c->next_number;
 	m->blank |= c->next_blank;
-	c->next_letter = c->next_number = c->next_blank = 0;
-	for (uint64_t left = m->high; left != 0;) {
+	c->next_letter = two >> 63 | three >> 62 | three >> 63;
+	c->next_number = c->next_blank = 0;
+	for (uint64_t left = m->high & ~sure & ~known; left != 0;) {
 		unsigned i = (unsigned)__builtin_ctzll(left), length;
 		const uint8_t *p = c->p + c->at + i;
 		left &= left - 1;

@@ -153,6 +153,8 @@ ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const
 		look[i].key = word_key_at(p, n, begin[i], length);
 		look[i].hash = word_hash(look[i].key);
 		__builtin_prefetch(&w->at[look[i].hash & w->mask]);
+		if (length > WORD_BYTES && length <= WORD_LONGEST)
+			__builtin_prefetch(&w->slot[words_long_hash(p + begin[i], length) & (w->slots - 1)]);
 	}
 	for (size_t i = 0; i < words; i++) {
 		const struct word *here = &w->at[look[i].hash & w->mask];

@@ -1,5 +1,6 @@
 #include "token/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/span.h"
@@ -33,12 +34,32 @@ static int sequence(const uint8_t *p, size_t n)
 	return length;
 }
 
+static inline bool goes_on(uint8_t c)
+{
+	return (c & 0xC0) == 0x80;
+}
+
 size_t utf8_valid(const uint8_t *p, size_t n)
 {
 	size_t i = 0;
 	while (i < n) {
 		if (n - i >= 8 && (load_u64(p + i) & UINT64_C(0x8080808080808080)) == 0) {
 			i += 8;
+			continue;
+		}
+		uint8_t lead = p[i];
+		/* What most of them are needs no more than this. */
+		if (lead < 0x80) {
+			i++;
+			continue;
+		}
+		if (n - i >= 3 && lead >= 0xE1 && lead < 0xF0 && lead != 0xED && goes_on(p[i + 1]) &&
+		    goes_on(p[i + 2])) {
+			i += 3;
+			continue;
+		}
+		if (n - i >= 2 && lead >= 0xC2 && lead < 0xE0 && goes_on(p[i + 1])) {
+			i += 2;
 			continue;
 		}
 		int length = sequence(p + i, n - i);
