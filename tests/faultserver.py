@@ -50,7 +50,7 @@ Faults, and their keys:
     garbage     answers with bytes that are not HTTP
 
 Log: one line a request, written when its status is known, fields divided by tabs:
-    METHOD  PATH (file's path, without fault and query)  RANGE or -  STATUS (0: none)  SPEC in effect or -  IF-MATCH or -
+    METHOD  PATH (file's path, without fault and query)  RANGE or -  STATUS (0: none)  SPEC in effect or -  IF-MATCH or -  the client's port
 """
 import argparse
 import email.utils
@@ -133,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
         fields = (self.command, path, self.headers.get("Range", "-"), str(status), spec or "-",
                   self.headers.get("If-Match", "-"))
         with lock, open(args.log, "a", encoding="utf-8") as f:
-            f.write("\t".join(fields) + "\n")
+            f.write("\t".join([*fields, str(self.client_address[1])]) + "\n")
 
     def do_HEAD(self):
         self.do_GET()

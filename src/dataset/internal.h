@@ -108,7 +108,7 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err);
 /* Before and after the sources are listed: where what they were at the first mount is remembered. */
 void opening_cache(struct dataset *d, bool listed);
 /* Whether the first file, a Parquet one, has FineWeb's column token_count; of a file that cannot be read as
- * one, it has not. Remembered by pin, so that a mount of what is cached needs no network. */
+ * one, it has not. Remembered of remote files, so that a mount of what is cached needs no network. */
 int opening_first_counts(struct dataset *d, bool *column, struct error *err);
 
 /* Opens and starts; then `wait` says when it is ready; NULL: it is to be streamed. */

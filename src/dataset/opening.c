@@ -134,25 +134,23 @@ static int look_for_counts(struct dataset *d, bool *column, struct error *err)
 
 int opening_first_counts(struct dataset *d, bool *column, struct error *err)
 {
-	uint8_t pin[HASH_SIZE];
-	char key[HASH_HEX + 16] = "token_count ";
-	struct buffer kept = { 0 };
+	const struct listed_file *f = manifest_file(d->manifest, 0);
+	struct pin_memory memory = { d->cache, d->index };
+	struct buffer key = { 0 }, kept = { 0 };
 	struct error local;
 	if (err == NULL)
 		err = &local;
-	struct pin_memory memory = { d->cache, d->index };
-	bool pinned = manifest_pin(d->manifest, 0, pin, err) == 0;
-	if (pinned) {
-		hash_hex(pin, sizeof pin, key + strlen(key));
-		bool known = pin_recall(&memory, key, &kept) && kept.n == 1;
+	bool known = false, remote = f->remote && buffer_printf(&key, "token_count %s %s", f->where,
+	                                                        f->etag != NULL ? f->etag : "") == 0;
+	if (remote && !d->options.repin) {
+		known = pin_recall(&memory, (const char *)key.at, &kept) && kept.n == 1;
 		*column = known && kept.at[0] == 1;
-		buffer_free(&kept);
-		if (known)
-			return 0;
 	}
-	int r = look_for_counts(d, column, err);
-	if (r == 0 && pinned)
-		pin_record(&memory, key, &(uint8_t){ *column }, 1);
+	int r = known ? 0 : look_for_counts(d, column, err);
+	if (r == 0 && !known && remote)
+		pin_record(&memory, (const char *)key.at, &(uint8_t){ *column }, 1);
+	buffer_free(&key);
+	buffer_free(&kept);
 	return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
 }
 
