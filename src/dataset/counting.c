@@ -625,8 +625,12 @@ static bool requests_step(struct counter *c, struct error *err)
 			continue;
 		uint64_t size;
 		int result = dataset_size_now(d, &asks[i].o, &size);
+		if (result == -EAGAIN && r >= 0) {
+			more = true;
+			continue;
+		}
 		if (result == -EAGAIN)
-			result = r < 0 ? r : -EIO;
+			result = r;
 		if (!take(d, asks[i].r, &asks[i].o))
 			continue;
 		if (result < 0 && r < 0 && asks[i].r->cause != NULL)

@@ -604,14 +604,15 @@ void dataset_batches_now(struct dataset *d, bool val, uint32_t epoch, uint64_t *
 	*known = 0;
 	*final = false;
 	*stop_code = 0;
-	if (views_get(d->views, val, epoch, &view, NULL) != 0) {
-		*final = true;
+	int r = views_look(d->views, val, epoch, &view, NULL);
+	if (r != 0) {
+		*final = r == -ENOENT;
+		*stop_code = r == -ENOENT ? 0 : -r;
 		return;
 	}
 	*final = atomic_load(&view->final);
 	*known = atomic_load(&view->known);
 	*stop_code = atomic_load(&view->stop_code);
-	views_put(d->views, view);
 }
 
 int dataset_size_now(struct dataset *d, const struct dataset_object *o, uint64_t *size)

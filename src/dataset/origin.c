@@ -230,13 +230,12 @@ static int find_places(struct dataset *d, const struct dataset_object *batch, st
 	int r = views_get(d->views, batch->val, batch->epoch, &view, err);
 	if (r != 0)
 		return r;
-	pthread_mutex_lock(&view->lock);
-	r = epoch_batch(view->order, batch->rank, batch->number, places);
-	pthread_mutex_unlock(&view->lock);
+	uint32_t rows = d->options.batch_size;
+	r = view_places(view, batch->rank, batch->number, 0, rows, rows, true, places);
 	if (r != 0)
 		fail(err, -r, "batch %" PRIu64 " of rank %" PRIu32 ": %s", batch->number, batch->rank,
 		     errno_name(-r));
-	for (uint32_t i = 0; d->options.on_error == ON_ERROR_SKIP && i < d->options.batch_size && r == 0; i++)
+	for (uint32_t i = 0; d->options.on_error == ON_ERROR_SKIP && i < rows && r == 0; i++)
 		r = find_served(d, view, batch, i, &places[i], err);
 	views_put(d->views, view);
 	return r;

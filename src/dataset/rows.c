@@ -170,21 +170,6 @@ static int read_row(struct dataset *d, struct view *view, struct order_place *pl
 	return r;
 }
 
-/* Places of rows [first, first + n) of a batch. */
-static int find_rows(struct dataset *d, struct view *view, uint32_t rank, uint64_t batch, uint32_t first,
-                     uint32_t n, struct order_place *out)
-{
-	int r = 0;
-	pthread_mutex_lock(&view->lock);
-	if (n == d->options.batch_size)
-		r = epoch_batch(view->order, rank, batch, out);
-	else
-		for (uint32_t i = 0; r == 0 && i < n; i++)
-			r = epoch_row(view->order, rank, batch, first + i, &out[i]);
-	pthread_mutex_unlock(&view->lock);
-	return r;
-}
-
 size_t rows_done_size(struct dataset *d, const struct dataset_object *o, uint64_t off, size_t n)
 {
 	(void)o;
@@ -243,7 +228,7 @@ static int read_batch(struct dataset *d, struct view *view, uint32_t rank, uint6
 	uint32_t first = (uint32_t)(off / row), rows = (uint32_t)((off + n - 1) / row) - first + 1;
 	if (rows > 64 && (places = malloc(rows * sizeof *places)) == NULL)
 		return fail(err, ENOMEM, "out of memory for %" PRIu32 " rows", rows);
-	int result = find_rows(d, view, rank, batch, first, rows, places);
+	int result = view_places(view, rank, batch, first, rows, d->options.batch_size, wait, places);
 	if (result != 0)
 		goto out;
 	prefetch_touch(d, view, rank, batch, &places[rows - 1]);
