@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "dataset/dataset.h"
+#include "dataset/view.h"
 
 static char scratch[] = "/tmp/fineweb-dataset-XXXXXX";
 static char data[PATH_MAX]; /* the folder that has sample/, edu/ ... */
@@ -320,6 +321,38 @@ static void test_epoch_is_all_batches(void)
 	options_free(&o);
 }
 
+/* More epochs than orders are kept: what is known of each stays known, and its bytes are the same. */
+static void test_many_epochs(void)
+{
+	enum { EPOCHS = 3 * VIEWS };
+	struct options o;
+	struct dataset *d;
+	struct error err;
+	uint64_t size;
+	if (!find_data())
+		return;
+	sample_options(&o, "batch_size", "4");
+	CU_ASSERT_EQUAL_FATAL(dataset_open(&o, false, NULL, &d, &err), 0);
+	struct dataset_facts f;
+	dataset_facts(d, &f);
+	uint8_t *first = malloc(EPOCHS * f.batch_bytes), *again = malloc(f.batch_bytes);
+	for (int pass = 0; pass < 3; pass++)
+		for (uint32_t e = 0; e < EPOCHS; e++) {
+			struct dataset_object batch = { .kind = OBJECT_BATCH, .epoch = e, .number = 3 };
+			uint8_t *to = pass == 0 ? first + e * f.batch_bytes : again;
+			CU_ASSERT_EQUAL(pass == 0 ? object_size(d, &batch, &size)
+			                          : dataset_size_now(d, &batch, &size),
+			                0);
+			CU_ASSERT_EQUAL(read_object(d, &batch, 0, to, f.batch_bytes), 0);
+			CU_ASSERT_EQUAL(memcmp(to, first + e * f.batch_bytes, f.batch_bytes), 0);
+			CU_ASSERT_TRUE(e == 0 || memcmp(to, first, f.batch_bytes) != 0);
+		}
+	free(again);
+	free(first);
+	dataset_close(d);
+	options_free(&o);
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -379,6 +412,7 @@ int main(void)
 		{ "every expected batch and count, twice", test_batches },
 		{ "a second open tokenises and fetches nothing", test_second_open_makes_nothing },
 		{ "epoch.bin is all batches, read anyhow", test_epoch_is_all_batches },
+		{ "more epochs than orders are kept", test_many_epochs },
 		{ "what cannot be mounted says why", test_refusals },
 		{ "a cancelled request is answered once", test_cancel },
 		CU_TEST_INFO_NULL,
