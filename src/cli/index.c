@@ -115,7 +115,7 @@ static void print_found(const struct indexing *x, const struct found *f)
 	const struct options *o = f->facts.options;
 	char documents[24] = "null";
 	if (f->facts.has_documents)
-		snprintf(documents, sizeof documents, "%" PRIu64, f->train.documents + f->val.documents);
+		snprintf(documents, sizeof documents, "%" PRIu64, f->train.documents);
 	if (x->json) {
 		printf("{\"files\":%" PRIu32 ",\"pieces\":%" PRIu64 ",\"documents\":%s,\"tokens\":%" PRIu64
 		       ",\"held_out_tokens\":%" PRIu64 ",\"sequences\":%" PRIu64 ",\"batches\":%" PRIu64

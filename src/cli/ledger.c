@@ -233,6 +233,21 @@ static int open_work(struct ledger *l, struct error *err)
 	return r;
 }
 
+static void remove_work(struct ledger *l)
+{
+	int fd = dup(l->work);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	if (folder == NULL)
+		return;
+	rewinddir(folder);
+	while ((e = readdir(folder)) != NULL)
+		if (e->d_name[0] != '.')
+			unlinkat(l->work, e->d_name, 0);
+	closedir(folder);
+	unlinkat(l->fd, WORK, AT_REMOVEDIR);
+}
+
 int ledger_open(struct ledger *l, const char *dir, bool shared, struct error *err)
 {
 	l->fd = l->work = -1;
@@ -245,6 +260,10 @@ int ledger_open(struct ledger *l, const char *dir, bool shared, struct error *er
 	if (r == 0) {
 		r = check_file(l, l->fd, PREPARED_JSON, err);
 		l->whole = r == 0;
+		/* Who was killed just before the end has left it. */
+		if (l->whole && !shared &&
+		    (l->work = openat(l->fd, WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
+			remove_work(l);
 		if (r == -ENOENT)
 			r = open_work(l, err);
 	}
@@ -365,21 +384,6 @@ static int find_missing(struct ledger *l, uint64_t *shards, struct error *err)
 		r = fail(err, ENOENT, "%s: %zu of %" PRIu64 " shards are missing: %s%s", l->dir, missing,
 		         *shards + val, list, missing > MISSING ? " ..." : "");
 	return r;
-}
-
-static void remove_work(struct ledger *l)
-{
-	int fd = dup(l->work);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-	if (folder == NULL)
-		return;
-	rewinddir(folder);
-	while ((e = readdir(folder)) != NULL)
-		if (e->d_name[0] != '.')
-			unlinkat(l->work, e->d_name, 0);
-	closedir(folder);
-	unlinkat(l->fd, WORK, AT_REMOVEDIR);
 }
 
 static int copy_terms(struct prepared *to, const struct prepared *from, struct error *err)

@@ -111,6 +111,9 @@ int packed_verify(struct dataset *d, struct packed_check *out, struct error *err
 		out->damaged += damaged;
 		if (r == -ENOENT)
 			r = 0;
+		const struct order_need need = { f, ORDER_PIECES };
+		if (r == 0)
+			r = counting_remote(d, &need, err);
 		if (r == 0 && d->cache != NULL)
 			r = verify_pieces(d, f, out, err);
 	}
