@@ -34,7 +34,22 @@ for folder, files, size in (("sparse150", 150, 200_000_000_000), ("sparse150k", 
 P
 cat "$scratch"/tokens/*.bin >/dev/null
 
-"$build/tests/bench/bench_order" || echo "bench_order is not built"
+"$build/tests/bench/bench_order"
+# Text of the tests' data: a megabyte, so that warm is very warm; give bench_token a larger file of your own.
+python3 - "$here/../.." >"$scratch/text.txt" <<'P'
+import json
+import pathlib
+import sys
+
+top = pathlib.Path(sys.argv[1])
+for data in (top / "tests/data/jsonl/plain", top / "../shared/data/jsonl/plain"):
+    for path in sorted(data.glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            print(json.loads(line)["text"])
+    if data.exists():
+        break
+P
+"$build/tests/bench/bench_token" gpt2 "$scratch/text.txt"
 
 "$build/fineweb" "$scratch/tokens" "$scratch/mnt" -o "cache=$scratch/cache"
 bdi=/sys/class/bdi/$(mountpoint -d "$scratch/mnt")/read_ahead_kb
