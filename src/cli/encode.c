@@ -14,7 +14,7 @@
 #include "token/tokenizer.h"
 #include "token/utf8.h"
 
-#define PART ((size_t)4 << 20) /* bytes of text that are encoded at once */
+#define PART 65536 /* bytes that are read and written at once */
 
 enum form { FORM_TEXT, FORM_U16, FORM_U32, FORM_COUNT, FORM_JSON };
 
@@ -23,7 +23,6 @@ struct encode {
 	struct encoder *encoder;
 	unsigned width;
 	uint32_t vocab;
-	uint64_t memory; /* bytes of a text without a place to cut */
 	enum form form;
 	bool first; /* nothing of this text is written */
 	uint64_t count;
@@ -119,80 +118,45 @@ static int put_id(struct encode *e, uint32_t id, struct error *err)
 	return 0;
 }
 
-/* Encodes n bytes and writes their ids. */
-static int put_text(struct encode *e, const uint8_t *text, size_t n, struct error *err)
+/* Writes the ids so far. */
+static int put_ids(struct encode *e, struct error *err)
 {
-	int r = buffer_reserve(&e->ids, encoder_bound(n) * e->width, 0, err);
-	if (r != 0)
-		return r;
-	int64_t ids = encoder_encode(e->encoder, text, n, e->ids.at);
-	if (ids < 0)
-		return fail(err, (int)-ids, "cannot encode %zu bytes", n);
-	e->count += (uint64_t)ids;
-	for (size_t i = 0; e->form != FORM_COUNT && i < (size_t)ids && r == 0; i++) {
+	size_t n = e->ids.n / e->width;
+	int r = 0;
+	for (size_t i = 0; e->form != FORM_COUNT && i < n && r == 0; i++) {
 		r = put_id(e, id_at(e, i), err);
 		e->first = false;
-		if (r == 0 && e->out.n >= 65536)
+		if (r == 0 && e->out.n >= PART)
 			r = output_buffer(&e->out, err);
 	}
+	e->count += n;
+	e->ids.n = 0;
 	return r;
-}
-
-static bool is_letter(uint8_t c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* The last place between an end of line and a letter, 0: there is none. Every pattern ends a word there,
- * whatever stands around, when what is before the end of line is no white space. */
-static size_t last_cut(const uint8_t *text, size_t n)
-{
-	for (size_t i = n; i > 2; i--)
-		if (is_letter(text[i - 1]) && text[i - 2] == '\n' && text[i - 3] > ' ' && text[i - 3] < 0x7f)
-			return i - 1;
-	return 0;
 }
 
 static int encode_file(struct encode *e, int fd, const char *name, struct error *err)
 {
-	struct buffer text = { 0 };
-	size_t tried = 0;
+	static uint8_t part[PART];
+	struct textstream s = { .e = e->encoder };
+	ssize_t got;
 	int r = 0;
 	e->first = true;
 	e->count = 0;
-	for (;;) {
-		r = buffer_reserve(&text, 65536, e->memory, err);
-		if (r == -ENOTSUP)
-			r = fail(err, ENOTSUP,
-			         "%s: more than %" PRIu64
-			         " bytes without a line to cut at: give more `memory`",
-			         name, e->memory);
-		if (r != 0)
-			break;
-		ssize_t got = read(fd, text.at + text.n, text.room - text.n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
+	do {
+		got = read(fd, part, sizeof part);
+		if (got < 0 && errno != EINTR)
 			r = fail(err, errno, "%s: %s", name, strerror(errno));
-		if (got <= 0)
-			break;
-		text.n += (size_t)got;
-		if (text.n < PART + tried)
-			continue;
-		size_t cut = last_cut(text.at, text.n);
-		tried = cut == 0 ? text.n : 0;
-		if (cut == 0)
-			continue;
-		r = put_text(e, text.at, cut, err);
-		if (r != 0)
-			break;
-		memmove(text.at, text.at + cut, text.n - cut);
-		text.n -= cut;
-	}
+		if (got > 0)
+			r = textstream_put(&s, part, (size_t)got, &e->ids, err);
+		if (r == -ENOTSUP)
+			fail_in(err, "%s", name);
+		if (r == 0)
+			r = put_ids(e, err);
+	} while (got != 0 && r == 0);
 	if (r == 0)
-		r = put_text(e, text.at, text.n, err);
-	buffer_free(&text);
-	return r;
+		r = textstream_end(&s, &e->ids, err);
+	buffer_free(&s.held);
+	return r == 0 ? put_ids(e, err) : r;
 }
 
 static int frame(struct encode *e, const char *name, bool begin, bool many, struct error *err)
@@ -276,7 +240,6 @@ int encode_run(int argc, char **argv, struct error *err)
 	int r = arguments_read(&command, argc, argv, &a, err);
 	if (r != 0)
 		goto out;
-	e.memory = a.options.memory;
 	r = tokenizer_info(a.options.tokenizer, a.options.pattern, &info, err);
 	if (r != 0)
 		goto out;

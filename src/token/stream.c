@@ -10,14 +10,37 @@ static bool is_letter(uint8_t c)
 	return (uint8_t)((c | 0x20) - 'a') < 26;
 }
 
-/* Where n bytes can be cut so that both sides are encoded as if together: at a space between two letters. In
- * every pattern a word ends before it, whatever follows, and one begins with it, whatever was before;
+/* Whether the character at p, of n bytes at most, is no white space for certain. Lead bytes that begin one
+ * are C2, E1, E2, and E3 before 80. '/' goes on with what ended a line in o200k's pattern. */
+static bool is_solid(const uint8_t *p, size_t n)
+{
+	uint8_t c = p[0];
+	if (c < 0x80)
+		return c > ' ' && c != 0x7f && c != '/';
+	return c >= 0xC3 && c != 0xE1 && c != 0xE2 && (c != 0xE3 || (n > 1 && p[1] != 0x80));
+}
+
+/* The same of the character that ends before p[i]. */
+static bool is_solid_before(const uint8_t *p, size_t i)
+{
+	size_t lead = i - 1;
+	while (lead > 0 && i - lead < 4 && (p[lead] & 0xC0) == 0x80)
+		lead--;
+	return is_solid(p + lead, i - lead);
+}
+
+/* Where n bytes can be cut so that both sides are encoded as if together: before a space between two letters,
+ * or behind a single end of line between two characters that are no white space, as in scripts without
+ * spaces. In every pattern a word ends there, whatever follows, and one begins there, whatever was before;
  * normalisation and what is invalid do not reach over it. 0: nowhere after `from`. */
 static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 {
-	for (size_t i = n < 2 ? 0 : n - 2; i > from; i--)
+	for (size_t i = n < 2 ? 0 : n - 2; i > from; i--) {
 		if (p[i] == ' ' && is_letter(p[i - 1]) && is_letter(p[i + 1]))
 			return i;
+		if (i > 1 && p[i - 1] == '\n' && is_solid(p + i, n - i) && is_solid_before(p, i - 1))
+			return i;
+	}
 	return 0;
 }
 
@@ -42,7 +65,8 @@ int textstream_put(struct textstream *s, const void *part, size_t n, struct buff
 	while (n > 0) {
 		size_t more = n < SLICE ? n : SLICE, before = s->held.n;
 		if (more > STREAM_HELD - before)
-			return fail(err, ENOTSUP, "no space between two letters for %u MiB",
+			return fail(err, ENOTSUP,
+			            "no space between two letters and no end of line for %u MiB",
 			            STREAM_HELD >> 20);
 		if (buffer_add(&s->held, p, more, 0, err) < 0)
 			return -ENOMEM;
