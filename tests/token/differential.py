@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Ids of the library against those of tiktoken and of Hugging Face's tokenizers, on texts made to differ.
 
-usage: differential.py IDS TOKENIZER[:PATTERN] [COUNT] [SEED] [FILE ...]
+usage: differential.py IDS TOKENIZER[:PATTERN][@PATH] [COUNT] [SEED] [FILE ...]
 
 IDS is the program tests/token/ids. TOKENIZER is gpt2, cl100k, o200k or a .tiktoken file with its pattern (against tiktoken), or a
-tokenizer.json (against tokenizers). COUNT strings (100,000) are made of the lines of the FILEs, of every Unicode block, of mutations,
+tokenizer.json (against tokenizers). PATH is an instruction set as encoder_paths names it. COUNT strings (100,000) are made of the lines of the FILEs, of every Unicode block, of mutations,
 splices, invalid UTF-8 and repeats. Prints the first differences and exits with 1 if there are any. Needs tiktoken or tokenizers (PyPI).
 """
 import base64
@@ -119,9 +119,10 @@ def main():
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     maker = Maker(seed, sys.argv[5:])
-    name, _, pattern = tokenizer.partition(":")
+    name, _, path = tokenizer.partition("@")
+    name, _, pattern = name.partition(":")
     oracle = hf_oracle(name) if name.endswith(".json") else tiktoken_oracle(name, pattern)
-    ours = subprocess.Popen([program, name, *([pattern] if pattern else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    ours = subprocess.Popen([program, name, pattern, *([path] if path else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     done = different = 0
     start = time.time()
     while done < count:

@@ -1,4 +1,4 @@
-/* ids: encodes texts from stdin for differential.py. Usage: ids TOKENIZER [PATTERN]
+/* ids: encodes texts from stdin for differential.py. Usage: ids TOKENIZER [PATTERN [PATH]]
  *
  * In: for each text its length in 4 bytes, and its bytes; out: the number of ids in 4 bytes, and each id in 4
  * bytes; both little-endian.
@@ -35,12 +35,12 @@ int main(int argc, char **argv)
 	struct error err;
 	if (argc < 2 || tokenizer_open(argv[1], argc > 2 ? argv[2] : NULL, &t, &err) < 0 ||
 	    tokenizer_info(argv[1], argc > 2 ? argv[2] : NULL, &info, &err) < 0) {
-		fprintf(stderr, "%s\n", argc < 2 ? "usage: ids TOKENIZER [PATTERN]" : err.text);
+		fprintf(stderr, "%s\n", argc < 2 ? "usage: ids TOKENIZER [PATTERN [PATH]]" : err.text);
 		return 2;
 	}
 	struct encoder *e = encoder_new(t);
 	uint8_t head[4];
-	bool good = e != NULL;
+	bool good = e != NULL && (argc < 4 || encoder_use(e, argv[3]) == 0);
 	while (good && fread(head, 4, 1, stdin) == 1) {
 		size_t n = load_u32(head);
 		/* Exactly as long as the text, so that a sanitizer sees a read behind it. */
