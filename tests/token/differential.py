@@ -4,8 +4,9 @@
 usage: differential.py IDS TOKENIZER[:PATTERN][@PATH] [COUNT] [SEED] [FILE ...]
 
 IDS is the program tests/token/ids. TOKENIZER is gpt2, cl100k, o200k or a .tiktoken file with its pattern (against tiktoken), or a
-tokenizer.json (against tokenizers). PATH is an instruction set as encoder_paths names it. COUNT strings (100,000) are made of the lines of the FILEs, of every Unicode block, of mutations,
-splices, invalid UTF-8 and repeats. Prints the first differences and exits with 1 if there are any. Needs tiktoken or tokenizers (PyPI).
+tokenizer.json (against tokenizers). PATH is an instruction set as encoder_paths names it. COUNT strings (100,000) are made of the lines of
+the FILEs, of every Unicode block, of mutations, splices, invalid UTF-8 and repeats. Prints the first differences and exits with 1 if there
+are any. Needs tiktoken or tokenizers (PyPI).
 """
 import base64
 import os
