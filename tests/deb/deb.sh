@@ -89,8 +89,23 @@ conf() {
 	return $status
 }
 check "and decides" conf
-check "fineweb --help, cat and encode work there" sh -c 'for c in "fineweb --help" "fineweb cat --help" "fineweb encode --help"; do
-	chroot "$1" $c >/dev/null || exit 1; done' - "$root"
+# The card of commands in the README, typed there.
+card() {
+	inside sh -ec '
+		s=/usr/share/finewebfs/sample
+		cd /tmp
+		fineweb --help >/dev/null
+		[ "$(fineweb cat $s --rank 0 --batch 5 | od -An -tu2 | wc -l)" = 4100 ]
+		fineweb cat $s --batch 5-6 --format npy >five.npy
+		[ "$(stat -c %s five.npy)" = 131328 ]
+		fineweb cat $s --batch 5 --where | grep -q "^batch 5 row 0: 000_0000"
+		fineweb cat $s -o world_size=2 --find 000_00001.parquet:77 | grep -q "rank"
+		fineweb info $s | grep -qi tokens
+		fineweb plan --model gpt2 --gpu-mem 80G --gpus 8 --tokens 10B >/dev/null
+		[ "$(echo "Hello, world!" | fineweb encode)" = "15496 11 995 0 198" ]
+		[ "$(echo "Hello, world!" | fineweb encode | fineweb decode)" = "Hello, world!" ]'
+}
+check "the card of commands in the README" card
 remove() {
 	inside dpkg -r fineweb && [ ! -e "$root/usr/bin/fineweb" ] && [ ! -L "$root/sbin/mount.fineweb" ]
 }
