@@ -138,6 +138,7 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 struct look {
 	struct word_key key;
 	size_t hash;
+	const struct word *here;
 };
 
 /* Inlined for each width, which is then a constant. */
@@ -148,16 +149,20 @@ ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const
 {
 	const struct words *w = &e->t->words;
 	struct look look[AHEAD];
+	const struct word *at = w->at;
+	size_t mask = w->mask, from = begin[0];
 	for (size_t i = 0; i < words; i++) {
-		size_t length = begin[i + 1] - begin[i];
-		look[i].key = word_key_at(p, n, begin[i], length);
+		size_t next = begin[i + 1], length = next - from;
+		look[i].key = word_key_at(p, n, from, length);
 		look[i].hash = word_hash(look[i].key);
-		__builtin_prefetch(&w->at[look[i].hash & w->mask]);
+		look[i].here = &at[look[i].hash & mask];
+		__builtin_prefetch(look[i].here);
 		if (length > WORD_BYTES && length <= WORD_LONGEST)
-			__builtin_prefetch(&w->slot[words_long_hash(p + begin[i], length) & (w->slots - 1)]);
+			__builtin_prefetch(&w->slot[words_long_hash(p + from, length) & (w->slots - 1)]);
+		from = next;
 	}
 	for (size_t i = 0; i < words; i++) {
-		const struct word *here = &w->at[look[i].hash & w->mask];
+		const struct word *here = look[i].here;
 		if (word_is(here, look[i].key)) {
 			done += word_put(here, ids, done, width);
 			continue;

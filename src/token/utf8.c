@@ -39,10 +39,21 @@ static inline bool goes_on(uint8_t c)
 	return (c & 0xC0) == 0x80;
 }
 
+static inline bool ascii32(const uint8_t *p)
+{
+	uint64_t four[4];
+	memcpy(four, p, sizeof four);
+	return ((four[0] | four[1] | four[2] | four[3]) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 size_t utf8_valid(const uint8_t *p, size_t n)
 {
 	size_t i = 0;
 	while (i < n) {
+		while (n - i >= 32 && ascii32(p + i))
+			i += 32;
+		if (i == n)
+			break;
 		if (n - i >= 8 && (load_u64(p + i) & UINT64_C(0x8080808080808080)) == 0) {
 			i += 8;
 			continue;
