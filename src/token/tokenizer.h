@@ -2,14 +2,15 @@
  * src/base only.
  *
  * A tokenizer is immutable after it was opened and may be shared by any number of threads;
- * an encoder belongs to one thread at a time.
+ * an encoder belongs to one thread at a time. Each of these calls can fail:
+ *
  *	struct tokenizer *t;
  *	tokenizer_open("gpt2", NULL, &t, NULL);
  *	struct encoder *e = encoder_new(t);
  *	uint16_t *ids = malloc(encoder_bound(n) * sizeof *ids);
  *	int64_t count = encoder_encode(e, text, n, ids);
  *
- * (each of which can fail). Words that were seen are remembered in t, for all its encoders.
+ * Words that were seen are remembered in t, for all its encoders.
  * Sources: GPT-2's encoder.py and published pattern, tiktoken's openai_public.py and core BPE, Unicode 16.0
  * (tables in unicode.c).
  */

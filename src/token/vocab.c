@@ -194,9 +194,12 @@ static uint32_t hash_bytes(const uint8_t *p, size_t n)
 	uint64_t h = n * UINT64_C(0x9E3779B97F4A7C15);
 	for (; n >= 8; p += 8, n -= 8)
 		h = (h ^ load_u64(p)) * UINT64_C(0xD6E8FEB86659FD93), h ^= h >> 32;
+	/* Fewer than 8 bytes are left, each in here at least once. */
 	uint64_t tail = 0;
-	for (size_t i = 0; i < n; i++)
-		tail |= (uint64_t)p[i] << (8 * i);
+	if (n >= 4)
+		tail = load_u32(p) | (uint64_t)load_u32(p + n - 4) << 32;
+	else if (n > 0)
+		tail = (uint64_t)p[0] | (uint64_t)p[n / 2] << 8 | (uint64_t)p[n - 1] << 16;
 	h = (h ^ tail) * UINT64_C(0xD6E8FEB86659FD93);
 	h ^= h >> 32;
 	h *= UINT64_C(0x9E3779B97F4A7C15);

@@ -7,6 +7,9 @@
 /* No key has this: its length would be 255. A word that is too long has another one. */
 #define BUSY (UINT64_C(255) << 56)
 
+/* Counters have a cache line each, or threads that add words would take them from those that only read. */
+#define LINE 64
+
 /* The largest power of two that is at most n, at least 8. */
 static size_t power(size_t n)
 {
@@ -21,7 +24,7 @@ int words_make(struct words *w, size_t most)
 	if (most > SIZE_MAX / 2)
 		return -ENOMEM;
 	size_t entries = power(most / 3 * 2 / sizeof *w->at), slots = power(most / 128), room = most / 4 + 8;
-	size_t bytes = entries * sizeof *w->at + slots * sizeof *w->slot + 2 * sizeof(size_t) + room;
+	size_t bytes = entries * sizeof *w->at + slots * sizeof *w->slot + 2 * LINE + room;
 	uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return -ENOMEM;
@@ -36,8 +39,8 @@ int words_make(struct words *w, size_t most)
 	w->slot = (_Atomic uint64_t *)(void *)at;
 	at += slots * sizeof *w->slot;
 	w->left = (_Atomic size_t *)(void *)at;
-	w->used = w->left + 1;
-	w->record = at + 2 * sizeof(size_t);
+	w->used = (_Atomic size_t *)(void *)(at + LINE);
+	w->record = at + 2 * LINE;
 	/* With this much empty, a search is short. A cache of no bytes has its few entries, and puts nothing
 	 * into them. */
 	atomic_init(w->left, most >= 4096 ? entries / 4 * 3 : 0);
