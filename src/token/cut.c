@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/span.h"
 #include "token/unicode.h"
 
 /* In what cl100k and its kin differ. */
@@ -283,7 +284,8 @@ static size_t cut_windows(struct cut *c, size_t *begin)
 		struct masks m;
 		uint64_t words = 1;
 		unsigned last = 0;
-		if (c->n - c->at >= 64 && p[0] < 0x80) {
+		/* With a longer code point so near, a window would tell one word, if any. */
+		if (c->n - c->at >= 64 && (load_u64(p) & UINT64_C(0x8080808080808080)) == 0) {
 			c->classify(p, 1, &m);
 			unsigned high = m.high != 0 ? (unsigned)__builtin_ctzll(m.high) : 64;
 			unsigned sure = high > 3 ? high - 3 : 0;
