@@ -11,6 +11,7 @@ import math
 import os
 import time
 from contextlib import nullcontext
+from itertools import count
 
 import torch
 import torch.distributed as dist
@@ -102,11 +103,14 @@ def main():
     assert ahead >= 0 and ahead % each == 0, f"mount with start={consumed}: that many sequences are consumed"
     model = DistributedDataParallel(raw, device_ids=[device.index] if cuda else None) if many else raw
 
-    for k in range(ahead // each, len(data)):
+    for k in count(ahead // each):
         if step >= a.steps or step == a.stop:
             break
         begun = time.monotonic()
-        x, y = data[k]
+        try:
+            x, y = data[k]
+        except FileNotFoundError:  # behind the last batch of the epoch: mount or open the next, epoch_E
+            break
         # What was read, whatever the division into ranks: a number that only depends on the rows of all ranks together.
         read = (x * torch.arange(1, T + 1)).sum().to(device)
         x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)
