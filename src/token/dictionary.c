@@ -10,18 +10,17 @@ struct waiting {
 	unsigned n;
 };
 
-/* Takes the ids of one form; false: there are none, or the data end. */
+/* Takes the ids of one form, zeros behind them; false: there are none, or the data end. */
 static bool take_ids(struct span *s, unsigned width, uint32_t ids[8], unsigned *n)
 {
 	unsigned bytes = width == 2 ? 2 : 3;
 	uint8_t count;
 	struct span all;
-	*n = 0;
 	if (!span_u8(s, &count) || count == 0 || count > 7 || !span_take(s, (size_t)count * bytes, &all))
 		return false;
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned b = 0; b < bytes; b++)
-			ids[i] = (b > 0 ? ids[i] : 0) | (uint32_t)all.at[i * bytes + b] << 8 * b;
+	memset(ids, 0, 8 * sizeof *ids);
+	for (const uint8_t *p = all.at; p < all.at + all.n; p += bytes)
+		*ids++ = load_u16(p) | (bytes == 3 ? (uint32_t)p[2] << 16 : 0);
 	*n = count;
 	return true;
 }

@@ -1,6 +1,7 @@
 #include "token/longest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct longest {
 	const struct vocab *v;
@@ -179,15 +180,16 @@ size_t longest_encode(const struct longest *l, const uint8_t *p, size_t n, uint3
 {
 	size_t count = 0, at = 0;
 	uint32_t token = match(l, p, n);
-	/* Two that stood side by side before, as they do again and again in a run. */
-	uint32_t a = VOCAB_NONE, b = VOCAB_NONE;
+	/* Some that stood side by side before, as the same ones do again and again in a run. */
+	uint64_t stood[16];
+	memset(stood, 0xFF, sizeof stood);
 	for (;;) {
 		size_t end = at + vocab_bytes(l->v, token).n;
 		uint32_t before = count > 0 ? ids[count - 1] : VOCAB_NONE;
+		uint64_t pair = (uint64_t)before << 32 | token, *known = &stood[(before ^ token) & 15];
 		if ((dead[end / 64] >> (end % 64) & 1) == 0 &&
-		    (count == 0 || (before == a && token == b) || side_by_side(l, before, token))) {
-			a = before;
-			b = token;
+		    (count == 0 || *known == pair || side_by_side(l, before, token))) {
+			*known = pair;
 			ids[count++] = token;
 			at = end;
 			if (at == n)
