@@ -4,7 +4,7 @@
 usage: expect.py DIR        (DIR is tests/data/tokens, which has gpt2.jsonl)
 
 cl100k.jsonl and o200k.jsonl: ids of the texts of gpt2.jsonl. codepoints.json: for these two, the SHA-256 over the ids of each 4096 code points
-in a template. hf/NAME.json: small tokenizer.json files in the shapes that models are published in; hf/ids.jsonl: what tokenizers makes of texts.
+in a template. long.json: of words of 20,000 letters. hf/NAME.json: small tokenizer.json files in the shapes that models are published in; hf/ids.jsonl: what tokenizers makes of texts.
 """
 import hashlib
 import json
@@ -98,6 +98,17 @@ def tokenizer_json(shape, vocab, merges):
                       "merges": [list(m) if form == "list" else " ".join(m) for m in merges]}}
 
 
+def long_words():
+    """Words of 20,000 letters: one letter again and again, and letters drawn by a generator that the test has too."""
+    x = 1
+    for alphabet in ("a", "^", "ab", "abcdefghijklmnopqrstuvwxyz", "0123456789", "\u0301", "etaoin"):
+        drawn = []
+        for _ in range(20_000):
+            x = (x * 1664525 + 1013904223) % 2**32
+            drawn.append(alphabet[(x >> 16) % len(alphabet)])
+        yield alphabet, "".join(drawn)
+
+
 def main():
     folder = sys.argv[1]
     lines = [json.loads(line) for line in open(f"{folder}/gpt2.jsonl", encoding="utf-8")]
@@ -118,6 +129,14 @@ def main():
             for ids in encode([TEMPLATE.replace("{c}", chr(c)) for c in points]):
                 h.update(struct.pack(f"<{len(ids)}I", *ids))
             hashes[name].append(h.hexdigest())
+    words = []
+    for name in ("gpt2", "cl100k", "o200k"):
+        encode = tiktoken_oracle(name, "")
+        for alphabet, text in long_words():
+            ids = encode([text])[0]
+            words.append({"tokenizer": name, "alphabet": alphabet, "count": len(ids),
+                          "sha256": hashlib.sha256(struct.pack(f"<{len(ids)}I", *ids)).hexdigest()})
+    json.dump(words, open(f"{folder}/long.json", "w"), indent=0)
     json.dump(hashes, open(f"{folder}/codepoints.json", "w"), indent=0)
 
     from tokenizers import Tokenizer

@@ -256,6 +256,61 @@ static void every_code_point(void)
 	code_points_agree("o200k", "tokens/codepoints.json", "o200k");
 }
 
+/* The hash over the ids of a text, each in four bytes, little-endian; "" when they are not `count`. */
+static void ids_hash(const char *name, const void *text, size_t n, int64_t count, char hex[HASH_HEX])
+{
+	struct tokenizer *t = opened(name, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	struct encoder *e = encoder_new(t);
+	uint32_t *ids = malloc(encoder_bound(n) * sizeof *ids);
+	struct hash *h = hash_new();
+	uint8_t digest[HASH_SIZE];
+	CU_ASSERT_TRUE_FATAL(e != NULL && ids != NULL);
+	bool same = encoder_encode(e, text, n, ids) == count;
+	for (int64_t i = 0; same && i < count; i++) {
+		uint32_t id = id_at(ids, (size_t)i, width_of(name));
+		uint8_t four[4] = { (uint8_t)id, (uint8_t)(id >> 8), (uint8_t)(id >> 16),
+			            (uint8_t)(id >> 24) };
+		hash_add(h, four, sizeof four);
+	}
+	hash_end(h, digest);
+	hash_hex(digest, HASH_SIZE, hex);
+	if (!same)
+		hex[0] = '\0';
+	free(ids);
+	encoder_free(e);
+	tokenizer_close(t);
+}
+
+/* Words of 20,000 letters, drawn as tests/token/expect.py draws them. */
+static void long_words(void)
+{
+	const char *path = unit_data("tokens/long.json");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+	json_t *list = json_load_file(path, 0, NULL), *item;
+	static char text[3 * 20000];
+	char hex[HASH_HEX], name[16] = "";
+	uint32_t x = 1;
+	size_t k;
+	CU_ASSERT_EQUAL(json_array_size(list), 21);
+	json_array_foreach(list, k, item)
+	{
+		const char *alphabet = json_string_value(json_object_get(item, "alphabet"));
+		const char *tokenizer = json_string_value(json_object_get(item, "tokenizer"));
+		size_t letter = alphabet[0] < 0 ? 2 : 1, letters = strlen(alphabet) / letter;
+		if (strcmp(name, tokenizer) != 0)
+			x = 1;
+		snprintf(name, sizeof name, "%s", tokenizer);
+		for (size_t i = 0; i < 20000; i++) {
+			x = x * 1664525 + 1013904223;
+			memcpy(text + i * letter, alphabet + (x >> 16) % letters * letter, letter);
+		}
+		ids_hash(name, text, 20000 * letter, json_integer_value(json_object_get(item, "count")), hex);
+		CU_ASSERT_STRING_EQUAL(hex, json_string_value(json_object_get(item, "sha256")));
+	}
+	json_decref(list);
+}
+
 /* The small tokenizer.json files, one after another as ids.jsonl has them. */
 static void tokenizer_json_ids(void)
 {
@@ -618,6 +673,7 @@ int main(void)
 		{ "o200k ids are tiktoken's", o200k_ids },
 		{ "every code point has its class", every_code_point },
 		{ "ids of tokenizer.json are those of HF tokenizers", tokenizer_json_ids },
+		{ "long words", long_words },
 		{ "what is known without opening", what_is_known_without_opening },
 		{ "bytes of ids", bytes_of_ids },
 		{ "names that are none", names_that_are_none },
