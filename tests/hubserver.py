@@ -91,6 +91,10 @@ def entry(path, data):
     return e
 
 
+def folder(path):
+    return {"type": "directory", "oid": hashlib.sha1(path.encode()).hexdigest(), "size": 0, "path": path}
+
+
 def sign(path, expires, generation):
     return hmac.new(SECRET, ("%s %s %s" % (path, expires, generation)).encode(), "sha256").hexdigest()
 
@@ -155,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
     def files_of(self, repo, revision):
         """(commit, files) of a revision, or None after an answer."""
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        sha = snapshot(repo)
+        sha = revision if (repo, revision) in commits else snapshot(repo)
         for kind, table in (("private", args.private), ("gated", args.gated)):
             want = dict(x.split("=", 1) for x in table).get(repo)
             if want is not None and token != want:
@@ -187,26 +191,24 @@ class Handler(BaseHTTPRequestHandler):
             return
         recursive = query.get("recursive", ["false"])[0].lower() in ("true", "1")
         below = path + "/" if path else ""
-        entries = {}
-        for p, data in found[1].items():
+        names = set()
+        for p in found[1]:
             if not p.startswith(below):
                 continue
             rest = p[len(below):].split("/")
-            for i in range(1, len(rest) if recursive else min(2, len(rest))):
-                folder = below + "/".join(rest[:i])
-                entries[folder] = {"type": "directory", "oid": hashlib.sha1(folder.encode()).hexdigest(), "size": 0, "path": folder}
+            names.update(below + "/".join(rest[:i]) for i in range(1, len(rest) if recursive else min(2, len(rest))))
             if recursive or len(rest) == 1:
-                entries[p] = entry(p, data)
-        if path and not entries:
+                names.add(p)
+        if path and not names:
             return self.refuse(404, "EntryNotFound", "%s does not exist on %s" % (path, revision))
-        names = sorted(entries)
+        names = sorted(names)
         at = int(query.get("cursor", ["0"])[0])
         headers = [("X-Repo-Commit", found[0])]
         if at + args.page < len(names):
             more = "http://%s%s?recursive=%s&cursor=%d" % (self.headers["Host"], urlsplit(self.path).path, str(recursive).lower(),
                                                            at + args.page)
             headers.append(("Link", '<%s>; rel="next"' % more))
-        self.answer([entries[n] for n in names[at:at + args.page]], headers)
+        self.answer([entry(n, found[1][n]) if n in found[1] else folder(n) for n in names[at:at + args.page]], headers)
 
     def paths_info(self, repo, revision, body):
         found = self.files_of(repo, revision)
@@ -221,7 +223,7 @@ class Handler(BaseHTTPRequestHandler):
             if p in found[1]:
                 out.append(entry(p, found[1][p]))
             elif any(f.startswith(p + "/") for f in found[1]):
-                out.append({"type": "directory", "oid": hashlib.sha1(p.encode()).hexdigest(), "size": 0, "path": p})
+                out.append(folder(p))
         self.answer(out)
 
     def resolve(self, repo, revision, path):
@@ -284,6 +286,14 @@ class Storage(Handler):
     do_GET = do_HEAD = route
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *unused):
+        """Who asked has gone."""
+
+
 def main():
     global args, storage_port
     p = argparse.ArgumentParser()
@@ -295,11 +305,10 @@ def main():
     p.add_argument("--log")
     p.add_argument("--with-parent", action="store_true")
     args = p.parse_args()
-    storage = ThreadingHTTPServer(("127.0.0.1", 0), Storage)
-    hub = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    storage = Server(("127.0.0.1", 0), Storage)
+    hub = Server(("127.0.0.1", 0), Handler)
     storage_port = storage.server_address[1]
     for server in (storage, hub):
-        server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
     print("port %d" % hub.server_address[1], flush=True)
     print("storage %d" % storage_port, flush=True)

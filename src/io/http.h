@@ -48,7 +48,8 @@ struct http_pin {
 	uint64_t size;
 	char etag[256];
 	bool linked; /* etag is the one by which the Hub lists the file: X-Linked-Etag, or ETag where
-			X-Repo-Commit is; a server that it redirects to has an ETag of its own */
+			X-Repo-Commit is; a server that it redirects to has an ETag of its own, which is
+			compared with the one it had before, not sent */
 	int64_t mtime; /* Last-Modified as seconds since 1970, 0: not said; no pin, only information */
 };
 

@@ -86,7 +86,7 @@ static int make_base(struct s3 *s)
 		while (n > 0 && endpoint[n - 1] == '/')
 			n--;
 		r = buffer_printf(&b, "%.*s/%s", (int)n, endpoint, s->bucket);
-	} else if (strchr(s->bucket, '.') != NULL) {
+	} else if (s->bucket[strspn(s->bucket, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
 		r = buffer_printf(&b, "https://s3.%s.%s/%s", s->region, domain, s->bucket);
 	} else {
 		r = buffer_printf(&b, "https://%s.s3.%s.%s", s->bucket, s->region, domain);

@@ -3,7 +3,7 @@
  * s3://BUCKET[/PREFIX]; PREFIX is a folder, one object, or a glob (pattern.h). Objects are read by plain
  * HTTPS URLs of the store, signed (access.h) when there are keys, and pinned by size and ETag as they were
  * first listed: that list is used until repin, also offline. With an endpoint the bucket stands in the path,
- * with AWS in the server's name, unless it has a dot.
+ * with AWS in the server's name, if it can be a part of one.
  */
 #ifndef FW_IO_S3_H
 #define FW_IO_S3_H

@@ -220,8 +220,7 @@ static int run_request(struct slot *s, struct transfers *t, const struct request
 	if (to == NULL)
 		return run_hops(s, t, q, answer, hops, err);
 	struct run run = { .t = t, .q = q, .err = err, .etag = etag };
-	const char *match = q->if_match != NULL ? q->if_match : etag_strong(etag) ? etag : NULL;
-	int r = hop(s, &run, to, match, &further);
+	int r = hop(s, &run, to, q->if_match, &further);
 	bool over = is_over(r, &run.answer, further);
 	*answer = run.answer;
 	*hops = 1;
