@@ -89,6 +89,7 @@ conf() {
 	return $status
 }
 check "and decides" conf
+sed -i '/^seq_len/d' "$root/etc/fineweb.conf"
 # The card of commands in the README, typed there.
 card() {
 	inside sh -ec '
