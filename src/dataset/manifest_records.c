@@ -37,24 +37,24 @@ int manifest_record(struct manifest *m, uint32_t file, uint8_t key[HASH_SIZE], s
 	struct state *s = &m->state[file];
 	struct cache_key name;
 	/* The record is one list of numbers: the tokens of each piece, then the documents of each. */
-	struct counts c = { .pieces = 2 * s->pieces };
+	struct counts c = { .n = 2 * s->pieces };
 	int r = counts_key(m, file, &name, err);
 	if (r == 0 && (s->pieces == 0 || s->known < s->pieces))
 		r = fail(err, EINVAL, "%s: is not counted", m->files.files[file].where);
 	if (r != 0)
 		return r;
 	memcpy(key, name.bytes, HASH_SIZE);
-	c.tokens = malloc(2 * (size_t)s->pieces * sizeof *c.tokens);
-	if (c.tokens == NULL)
+	c.numbers = malloc(2 * (size_t)s->pieces * sizeof *c.numbers);
+	if (c.numbers == NULL)
 		return fail(err, ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < s->pieces; i++) {
-		c.tokens[i] = GET(s->tokens[i]);
-		c.tokens[s->pieces + i] = s->documents[i];
+		c.numbers[i] = GET(s->tokens[i]);
+		c.numbers[s->pieces + i] = s->documents[i];
 		c.documents += s->documents[i];
 	}
 	out->n = 0;
 	r = counts_encode(&c, out);
-	free(c.tokens);
+	free(c.numbers);
 	return r == 0 ? 0 : fail(err, -r, "%s: has too many pieces", m->files.files[file].where);
 }
 
@@ -87,7 +87,7 @@ int manifest_check_record(struct manifest *m, uint32_t file, bool *damaged, stru
 	if ((in_index || in_cache) && counts_decode(span_of(one->at, one->n), &c) != 0)
 		*damaged = true;
 	else if (in_index || in_cache)
-		free(c.tokens);
+		free(c.numbers);
 	buffer_free(&a);
 	buffer_free(&b);
 	return in_index || in_cache ? 0 : -ENOENT;
@@ -157,24 +157,24 @@ static int use_record(struct manifest *m, uint32_t file, struct span bytes)
 	if (counts_decode(bytes, &c) != 0)
 		return -ENOENT;
 	int r = -ENOENT;
-	uint32_t n = c.pieces / 2;
-	if (c.pieces < 2 || c.pieces % 2 != 0)
+	uint32_t n = c.n / 2;
+	if (c.n < 2 || c.n % 2 != 0)
 		goto out;
-	for (uint32_t i = 0; i < c.pieces; i++)
-		if (c.tokens[i] >= UNKNOWN)
+	for (uint32_t i = 0; i < c.n; i++)
+		if (c.numbers[i] >= UNKNOWN)
 			goto out;
 	r = manifest_set_pieces(m, file, n, NULL);
 	pthread_mutex_lock(&m->lock);
 	if (r == 0 && s->pieces == n)
 		for (uint32_t i = 0; i < n; i++)
 			if (s->tokens[i] == UNKNOWN) {
-				s->documents[i] = c.tokens[n + i];
-				SET(s->tokens[i], c.tokens[i]);
+				s->documents[i] = c.numbers[n + i];
+				SET(s->tokens[i], c.numbers[i]);
 				s->known++;
 			}
 	pthread_mutex_unlock(&m->lock);
 out:
-	free(c.tokens);
+	free(c.numbers);
 	return r;
 }
 

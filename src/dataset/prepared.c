@@ -256,19 +256,19 @@ static size_t of_file(const struct prepared *p, size_t i)
 static int write_counts(const struct prepared *p, size_t from, size_t to, struct buffer *record,
                         struct error *err)
 {
-	struct counts c = { .pieces = (uint32_t)(3 * (to - from)) };
-	c.tokens = malloc(3 * (to - from) * sizeof *c.tokens);
-	if (c.tokens == NULL)
+	struct counts c = { .n = (uint32_t)(3 * (to - from)) };
+	c.numbers = malloc(3 * (to - from) * sizeof *c.numbers);
+	if (c.numbers == NULL)
 		return fail(err, ENOMEM, "out of memory");
 	for (size_t i = from; i < to; i++) {
-		uint32_t *at = &c.tokens[3 * (i - from)];
+		uint32_t *at = &c.numbers[3 * (i - from)];
 		at[0] = p->pieces[i].tokens;
 		at[1] = p->pieces[i].documents;
 		at[2] = p->pieces[i].flags;
 		c.documents += at[1];
 	}
 	int r = counts_encode(&c, record);
-	free(c.tokens);
+	free(c.numbers);
 	return r == 0 ? 0 : fail(err, -r, "cannot write down %zu pieces", to - from);
 }
 
@@ -496,16 +496,16 @@ static int read_counts(struct span record, uint32_t file, struct prepared *p, st
 	int r = counts_decode(record, &c);
 	if (r != 0)
 		return fail(err, -r, "the record of file %" PRIu32 " is damaged", file);
-	if (c.pieces % 3 != 0)
+	if (c.n % 3 != 0)
 		r = fail(err, EBADMSG, "the record of file %" PRIu32 " is damaged", file);
-	for (uint32_t i = 0; r == 0 && i < c.pieces; i += 3) {
-		struct prepared_piece x = { file, i / 3, c.tokens[i], c.tokens[i + 1],
-			                    (uint8_t)c.tokens[i + 2] };
-		r = c.tokens[i + 2] <= 7
+	for (uint32_t i = 0; r == 0 && i < c.n; i += 3) {
+		struct prepared_piece x = { file, i / 3, c.numbers[i], c.numbers[i + 1],
+			                    (uint8_t)c.numbers[i + 2] };
+		r = c.numbers[i + 2] <= 7
 		            ? prepared_add_piece(p, &x, err)
 		            : fail(err, EBADMSG, "the record of file %" PRIu32 " is damaged", file);
 	}
-	free(c.tokens);
+	free(c.numbers);
 	return r;
 }
 

@@ -20,17 +20,17 @@ static size_t store_varint(uint8_t *to, uint32_t v)
 int counts_encode(const struct counts *c, struct buffer *out)
 {
 	uint8_t head[24] = "FWC1";
-	if (c->pieces > COUNTS_PIECES)
+	if (c->n > COUNTS_NUMBERS)
 		return -EINVAL;
 	store_u32(head + 4, VERSION);
 	store_u64(head + 8, c->documents);
-	store_u32(head + 16, c->pieces);
+	store_u32(head + 16, c->n);
 	store_u32(head + 20, 0);
 	int r = buffer_add(out, head, sizeof head, 0, NULL);
-	for (uint32_t i = 0; r == 0 && i < c->pieces; i++) {
+	for (uint32_t i = 0; r == 0 && i < c->n; i++) {
 		uint8_t bytes[VARINT_MOST];
 		/* COUNTS_BAD + 1 is 0. */
-		r = buffer_add(out, bytes, store_varint(bytes, c->tokens[i] + 1u), 0, NULL);
+		r = buffer_add(out, bytes, store_varint(bytes, c->numbers[i] + 1u), 0, NULL);
 	}
 	return r;
 }
@@ -50,28 +50,28 @@ static bool take_varint(struct span *in, uint32_t *out)
 int counts_decode(struct span in, struct counts *out)
 {
 	struct span magic;
-	uint32_t version, pieces, flags, v;
+	uint32_t version, n, flags, v;
 	uint64_t documents;
 	if (!span_take(&in, 4, &magic) || !span_is(magic, "FWC1") || !span_u32(&in, &version) ||
-	    version != VERSION || !span_u64(&in, &documents) || !span_u32(&in, &pieces) ||
+	    version != VERSION || !span_u64(&in, &documents) || !span_u32(&in, &n) ||
 	    !span_u32(&in, &flags) || flags != 0)
 		return -EBADMSG;
-	/* Each piece has a byte or more: what is allocated is bounded by what is there. */
-	if (pieces > COUNTS_PIECES || pieces > in.n)
+	/* Each number has a byte or more: what is allocated is bounded by what is there. */
+	if (n > COUNTS_NUMBERS || n > in.n)
 		return -EBADMSG;
-	uint32_t *tokens = malloc(pieces > 0 ? pieces * sizeof *tokens : 1);
-	if (tokens == NULL)
+	uint32_t *numbers = malloc(n > 0 ? n * sizeof *numbers : 1);
+	if (numbers == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < pieces; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		if (!take_varint(&in, &v))
 			goto bad;
-		tokens[i] = v - 1u;
+		numbers[i] = v - 1u;
 	}
 	if (in.n > 0)
 		goto bad;
-	*out = (struct counts){ .documents = documents, .pieces = pieces, .tokens = tokens };
+	*out = (struct counts){ .documents = documents, .n = n, .numbers = numbers };
 	return 0;
 bad:
-	free(tokens);
+	free(numbers);
 	return -EBADMSG;
 }

@@ -14,6 +14,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	if (counts_encode(&c, &b) != 0 || b.n != n || memcmp(b.at, bytes, n) != 0)
 		abort();
 	buffer_free(&b);
-	free(c.tokens);
+	free(c.numbers);
 	return 0;
 }

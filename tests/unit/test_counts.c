@@ -24,7 +24,7 @@ static uint32_t sample_tokens[] = { COUNTS_BAD, 0, 126, 127, 0xfffffffe, 299, 10
 static void test_known_bytes(void)
 {
 	struct buffer b = { 0 };
-	struct counts c = { .documents = 12345, .pieces = 7, .tokens = sample_tokens };
+	struct counts c = { .documents = 12345, .n = 7, .numbers = sample_tokens };
 	CU_ASSERT_EQUAL(counts_encode(&c, &b), 0);
 	CU_ASSERT_EQUAL_FATAL(b.n, sizeof sample);
 	CU_ASSERT_EQUAL(memcmp(b.at, sample, sizeof sample), 0);
@@ -32,9 +32,9 @@ static void test_known_bytes(void)
 
 	CU_ASSERT_EQUAL_FATAL(counts_decode(span_of(sample, sizeof sample), &c), 0);
 	CU_ASSERT_EQUAL(c.documents, 12345);
-	CU_ASSERT_EQUAL_FATAL(c.pieces, 7);
-	CU_ASSERT_EQUAL(memcmp(c.tokens, sample_tokens, sizeof sample_tokens), 0);
-	free(c.tokens);
+	CU_ASSERT_EQUAL_FATAL(c.n, 7);
+	CU_ASSERT_EQUAL(memcmp(c.numbers, sample_tokens, sizeof sample_tokens), 0);
+	free(c.numbers);
 }
 
 static void test_no_pieces_and_unknown_documents(void)
@@ -46,15 +46,15 @@ static void test_no_pieces_and_unknown_documents(void)
 	c.documents = 1;
 	CU_ASSERT_EQUAL_FATAL(counts_decode(span_of(b.at, b.n), &c), 0);
 	CU_ASSERT_EQUAL(c.documents, UINT64_MAX);
-	CU_ASSERT_EQUAL(c.pieces, 0);
-	free(c.tokens);
+	CU_ASSERT_EQUAL(c.n, 0);
+	free(c.numbers);
 	buffer_free(&b);
 }
 
 static void test_appends(void)
 {
 	struct buffer b = { 0 };
-	struct counts c = { .documents = 12345, .pieces = 7, .tokens = sample_tokens };
+	struct counts c = { .documents = 12345, .n = 7, .numbers = sample_tokens };
 	buffer_add(&b, "abc", 3, 0, NULL);
 	CU_ASSERT_EQUAL(counts_encode(&c, &b), 0);
 	CU_ASSERT_EQUAL_FATAL(b.n, 3 + sizeof sample);
@@ -69,7 +69,7 @@ static int decode_copy(const void *bytes, size_t n)
 	uint8_t *copy = malloc(n > 0 ? n : 1);
 	memcpy(copy, bytes, n);
 	int r = counts_decode(span_of(copy, n), &c);
-	free(c.tokens);
+	free(c.numbers);
 	free(copy);
 	return r;
 }
@@ -123,7 +123,7 @@ static void test_damaged_numbers(void)
 static void test_too_many_pieces_to_encode(void)
 {
 	struct buffer b = { 0 };
-	struct counts c = { .pieces = COUNTS_PIECES + 1 };
+	struct counts c = { .n = COUNTS_NUMBERS + 1 };
 	CU_ASSERT_EQUAL(counts_encode(&c, &b), -EINVAL);
 	buffer_free(&b);
 }
@@ -135,15 +135,15 @@ static void test_random_round_trips(void)
 		struct buffer b = { 0 };
 		uint32_t tokens[100];
 		struct counts back, c = { .documents = (uint64_t)rand(),
-					  .pieces = (uint32_t)(rand() % 100),
-					  .tokens = tokens };
-		for (uint32_t i = 0; i < c.pieces; i++)
+					  .n = (uint32_t)(rand() % 100),
+					  .numbers = tokens };
+		for (uint32_t i = 0; i < c.n; i++)
 			tokens[i] = ((uint32_t)rand() << 16 ^ (uint32_t)rand()) >> rand() % 32;
 		CU_ASSERT_EQUAL_FATAL(counts_encode(&c, &b), 0);
 		CU_ASSERT_EQUAL_FATAL(counts_decode(span_of(b.at, b.n), &back), 0);
-		CU_ASSERT(back.documents == c.documents && back.pieces == c.pieces);
-		CU_ASSERT_EQUAL(memcmp(back.tokens, tokens, c.pieces * sizeof *tokens), 0);
-		free(back.tokens);
+		CU_ASSERT(back.documents == c.documents && back.n == c.n);
+		CU_ASSERT_EQUAL(memcmp(back.numbers, tokens, c.n * sizeof *tokens), 0);
+		free(back.numbers);
 		buffer_free(&b);
 	}
 }
