@@ -34,10 +34,9 @@ static int write_all(int fd, const uint8_t *at, size_t n)
 	return 0;
 }
 
-int ledger_put(int folder, const char *dir, const char *name, const struct buffer *bytes, struct error *err)
+static int put(int folder, const char *dir, const char *name, const char *part, const struct buffer *bytes,
+               struct error *err)
 {
-	char part[256];
-	snprintf(part, sizeof part, "%s.part", name);
 	int fd = openat(folder, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	int r = fd < 0 ? -errno : write_all(fd, bytes->at, bytes->n);
 	if (r == 0 && fsync(fd) != 0)
@@ -51,6 +50,22 @@ int ledger_put(int folder, const char *dir, const char *name, const struct buffe
 	else
 		fsync(folder);
 	return r == 0 ? 0 : fail(err, -r, "%s/%s: cannot be written: %s", dir, name, strerror(-r));
+}
+
+int ledger_put(int folder, const char *dir, const char *name, const struct buffer *bytes, struct error *err)
+{
+	char part[256];
+	snprintf(part, sizeof part, "%s.part", name);
+	return put(folder, dir, name, part, bytes, err);
+}
+
+/* The same in DIR/.prepare, where tasks of other machines write as well. */
+static int put_record(struct ledger *l, const char *name, const struct buffer *bytes, struct error *err)
+{
+	char host[64] = "", part[256];
+	gethostname(host, sizeof host - 1);
+	snprintf(part, sizeof part, "%s.%s.%ld.part", name, host, (long)getpid());
+	return put(l->work, l->dir, name, part, bytes, err);
 }
 
 /* The whole of a file: 0, -ENOENT without a text, or -errno. */
@@ -121,7 +136,7 @@ int ledger_write(struct ledger *l, const char *name, const struct prepared *p, s
 	snprintf(file, sizeof file, "%s.json", name);
 	int r = prepared_write(&record, NULL, &json, err);
 	if (r == 0)
-		r = ledger_put(l->work, l->dir, file, &json, err);
+		r = put_record(l, file, &json, err);
 	buffer_free(&json);
 	return r;
 }
@@ -228,6 +243,8 @@ static int open_work(struct ledger *l, struct error *err)
 	r = check_fresh(l, err);
 	if (r == 0)
 		r = ledger_write(l, TERMS, &l->terms, err);
+	else if (check_file(l, l->work, TERMS ".json", NULL) == 0)
+		r = 0; /* another task began meanwhile */
 	if (r != 0)
 		unlinkat(l->fd, WORK, AT_REMOVEDIR);
 	return r;

@@ -318,6 +318,16 @@ def tasks(n):
     code, _, err = prepare(*words, "--join")
     ok(code == 0, "--join", err)
     equal(snapshot("out"), want, "the output does not depend on the number of tasks")
+    wrong = []
+    for attempt in range(5):
+        fresh()
+        at_once = [subprocess.Popen([FINEWEB, "prepare", *map(str, words), "-o", str(WORK / "out"), "-q", "--task",
+                                     "%d/5" % i], stderr=subprocess.PIPE) for i in range(5)]
+        wrong += [e for p in at_once for e in [p.communicate()[1]] if p.returncode != 0]
+        code, _, err = prepare(*words, "--join")
+        if code != 0 or snapshot("out") != want:
+            wrong.append(err)
+    equal(wrong, [], "tasks that begin at the same time")
     fresh()
     code, _, err = prepare(JSONL, "--task", "0/2", "--cache", WORK / "cold")
     ok(code == 2 and b"fineweb index --task 0/2" in err, "where counts cost tokenising, it says to count first", err)
