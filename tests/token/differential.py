@@ -120,7 +120,9 @@ def main():
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     maker = Maker(seed, sys.argv[5:])
-    name, _, path = tokenizer.partition("@")
+    name, _, path = tokenizer.rpartition("@")
+    if not name or "/" in path:
+        name, path = tokenizer, ""
     name, _, pattern = name.partition(":")
     oracle = hf_oracle(name) if name.endswith(".json") else tiktoken_oracle(name, pattern)
     ours = subprocess.Popen([program, name, pattern, *([path] if path else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

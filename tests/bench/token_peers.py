@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast texts become GPT-2's ids: ours, and the tokenizers that Python has, in one interleaved run.
 
-usage: tokenizers.py BENCH_TOKEN FILE ... [rounds=3] [names=ours,gigatoken,...] [json=GPT2_TOKENIZER_JSON]
+usage: token_peers.py BENCH_TOKEN FILE ... [rounds=3] [names=ours,gigatoken,...] [json=GPT2_TOKENIZER_JSON]
 
 BENCH_TOKEN is the program tests/bench/bench_token. Peers that are installed take part (PyPI: tiktoken gigatoken tokenizers snaptokens tokie
 fastokens); those that read a tokenizer.json only with json=. Each round starts every one anew, one after another, on one thread: cold is its
