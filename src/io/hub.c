@@ -278,9 +278,7 @@ static int add_file(struct hub *h, const char *path, uint64_t size, const char *
 	int r = where == NULL ? -ENOMEM : buffer_printf(&given, SCHEME "%s/%s", h->id, path);
 	if (r != 0)
 		return fail(h->err, ENOMEM, "out of memory for a list of files");
-	strcpy(etag, "\"");
-	strncat(etag, oid, HUB_COMMIT - 1);
-	strcat(etag, "\"");
+	snprintf(etag, sizeof etag, "\"%.*s\"", HUB_COMMIT - 1, oid);
 	const struct remote_file f = { .where = where,
 		                       .given = (const char *)given.at,
 		                       .kind = kind,

@@ -122,7 +122,7 @@ static bool take_text(struct reader *r)
 {
 	while (r->left.n > 0 && r->left.at[0] != '<') {
 		const uint8_t *stop = r->left.at;
-		struct span part;
+		struct span part = { 0 };
 		while (stop < r->left.at + r->left.n && *stop != '<' && *stop != '&')
 			stop++;
 		span_take(&r->left, (size_t)(stop - r->left.at), &part);

@@ -36,7 +36,7 @@ static struct span trim(struct span s)
 static struct span take_line(struct span *s)
 {
 	const uint8_t *end = memchr(s->at, '\n', s->n);
-	struct span line;
+	struct span line = { 0 };
 	span_take(s, end == NULL ? s->n : (size_t)(end - s->at), &line);
 	span_skip(s, 1);
 	return line;
