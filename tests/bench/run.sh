@@ -55,6 +55,9 @@ P
 bdi=/sys/class/bdi/$(mountpoint -d "$scratch/mnt")/read_ahead_kb
 echo "read_ahead_kb $(cat "$bdi")"
 "$build/tests/bench/bench_read" "$scratch/mnt" "$scratch/tokens"
+umount "$scratch/mnt"
+# A new mount: what was read through the old one is in the kernel's page cache.
+"$build/fineweb" "$scratch/tokens" "$scratch/mnt" -o "cache=$scratch/cache"
 "$build/tests/bench/bench_read" "$scratch/mnt" "$scratch/tokens" 3 200 --cold
 umount "$scratch/mnt"
 
