@@ -212,15 +212,20 @@ static int64_t next_attempt(struct pieces *p, struct entry *e, int r, const stru
 		return now;
 	if (!err->again)
 		return 0;
-	/* Doubling from 0.2 s to 10 s, with jitter of a half, or what the server asked for. */
+	/* Doubling from 0.2 s to 10 s, with jitter of a half, or what the server asked for; the last when
+	 * `retry` ends. */
+	int64_t left = e->first_ns + (int64_t)p->o.retry_s * 1000000000 - now;
+	int64_t asked = (int64_t)err->wait_ms * 1000000;
+	if (left <= 0 || asked > left)
+		return 0;
 	wait = (int64_t)200000000 << (e->tries < 6 ? e->tries : 6);
 	if (wait > 10000000000)
 		wait = 10000000000;
 	wait = wait / 2 + (int64_t)((uint64_t)now * 0x9E3779B97F4A7C15u >> 33) % (wait / 2 + 1);
-	if ((int64_t)err->wait_ms * 1000000 > wait)
-		wait = (int64_t)err->wait_ms * 1000000;
-	if (now + wait - e->first_ns > (int64_t)p->o.retry_s * 1000000000)
-		return 0;
+	if (asked > wait)
+		wait = asked;
+	if (wait > left)
+		wait = left;
 	e->tries++;
 	return now + wait;
 }
