@@ -148,7 +148,7 @@ void requests_remove(struct request_list *l, struct dataset_request *r);
  * buf already. -EAGAIN: a piece is being made, or (without wait) a disk is needed. */
 int rows_read(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n, bool wait,
               uint8_t *done, struct error *err);
-size_t rows_done_size(struct dataset *d, const struct dataset_object *o, uint64_t off, size_t n);
+size_t rows_done_size(const struct dataset *d, uint64_t off, size_t n);
 /* Tokens [from, from + n) of a piece (as many as the layout says it has), `width` bytes each, into out. */
 int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,
                 bool wait, struct error *err);

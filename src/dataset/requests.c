@@ -179,7 +179,7 @@ void dataset_read(struct dataset_request *r, struct dataset *d, const struct dat
 		return;
 	}
 	if (o->kind != OBJECT_SHARD) {
-		r->rows_done = calloc(1, rows_done_size(d, o, off, n));
+		r->rows_done = calloc(1, rows_done_size(d, off, n));
 		if (r->rows_done == NULL) {
 			finish(r, -ENOMEM);
 			return;

@@ -170,9 +170,8 @@ static int read_row(struct dataset *d, struct view *view, struct order_place *pl
 	return r;
 }
 
-size_t rows_done_size(struct dataset *d, const struct dataset_object *o, uint64_t off, size_t n)
+size_t rows_done_size(const struct dataset *d, uint64_t off, size_t n)
 {
-	(void)o;
 	uint64_t row = (uint64_t)(d->options.seq_len + 1) * d->width;
 	return (size_t)((off + n) / row - off / row + 1);
 }

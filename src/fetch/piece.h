@@ -9,7 +9,6 @@
 #ifndef FW_FETCH_PIECE_H
 #define FW_FETCH_PIECE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
