@@ -8,7 +8,11 @@ mnt=${1-/mnt/fw}
 again=$(mktemp -d)
 
 say() {
-	printf '\n\033[1m%s\033[0m\n' "$*"
+	if [ -t 1 ]; then
+		printf '\n\033[1m%s\033[0m\n' "$*"
+	else
+		printf '\n%s\n' "$*"
+	fi
 }
 
 # Unmounts what an earlier run left, and nothing else.
