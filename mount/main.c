@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "cli/cli.h"
 #include "mount/cmdline.h"
 #include "mount/session.h"
@@ -46,6 +47,7 @@ static int mount_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	secrets_hide();
 	open_stdio();
 	if (argc > 1 && !cmdline_is_helper(argv[0]) && cli_knows(argv[1]))
 		return cli_main(argc, argv);

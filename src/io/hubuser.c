@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/secret.h"
 #include "io/http.h"
 #include "io/url.h"
 
@@ -52,7 +53,7 @@ static int path_of_token(struct buffer *path)
 static int read_token(char token[TOKEN_MAX + 1], struct error *err)
 {
 	struct buffer path = { 0 };
-	const char *given = variable("HF_TOKEN");
+	const char *given = secret_get("HF_TOKEN");
 	size_t n = 0;
 	token[0] = '\0';
 	if (given != NULL) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/secret.h"
 
 #define FILE_MAX (1u << 20)
 
@@ -149,10 +150,10 @@ int s3user_find(struct s3user *u, struct error *err)
 	const char *region = variable("AWS_REGION");
 	int r = 0, a = 0, b = 0;
 	*u = (struct s3user){ 0 };
-	if (variable("AWS_ACCESS_KEY_ID") != NULL && variable("AWS_SECRET_ACCESS_KEY") != NULL) {
+	if (variable("AWS_ACCESS_KEY_ID") != NULL && secret_get("AWS_SECRET_ACCESS_KEY") != NULL) {
 		r |= copy(&u->key, variable("AWS_ACCESS_KEY_ID"));
-		r |= copy(&u->secret, variable("AWS_SECRET_ACCESS_KEY"));
-		r |= copy(&u->session, variable("AWS_SESSION_TOKEN"));
+		r |= copy(&u->secret, secret_get("AWS_SECRET_ACCESS_KEY"));
+		r |= copy(&u->session, secret_get("AWS_SESSION_TOKEN"));
 	}
 	r |= copy(&u->region, region != NULL ? region : variable("AWS_DEFAULT_REGION"));
 	r |= copy(&u->endpoint, endpoint != NULL ? endpoint : variable("AWS_ENDPOINT_URL"));

@@ -8,7 +8,7 @@ import sys
 import time
 
 from expect import ENTRIES, entry
-from tap import DATA, TMP, Mount, code, digest, equal, ok, read, say, skip, until
+from tap import DATA, FINEWEB, TMP, Mount, code, digest, equal, ok, read, say, skip, until
 
 ROOT, CONTROL, LOG = TMP / "hub", TMP / "hub.control", TMP / "hub.log"
 NONE = "world_size=1,batch_size=8,seq_len=256,seed=42,shuffle=none"
@@ -193,12 +193,41 @@ def tokens():
                "%s: the Hub is shown the token, the storage is not" % what, *requests()[:20])
             pid = m.process.pid
             shown = [m.log.read_text(), read(m / "stats.json").decode(), read(m / "dataset.json").decode(), read(m / "README.txt").decode(),
-                     open("/proc/%d/cmdline" % pid).read()]
-            ok(not any(TOKEN in s for s in shown), "%s: the token is in no file, no log and no command line" % what)
+                     open("/proc/%d/cmdline" % pid).read(), open("/proc/%d/environ" % pid).read()]
+            ok(not any(TOKEN in s for s in shown), "%s: the token is in no file, no log, no command line and no environment" % what)
             ok("Signature" not in shown[0], "%s: nor is a signature" % what)
             limits = open("/proc/%d/status" % pid).read()
             owner = os.stat("/proc/%d/environ" % pid).st_uid
             ok(owner == 0 and "CoreDumping" in limits, "%s: the process is not dumpable" % what)
+
+
+def environment():
+    """What the kernel shows of a process's environment is the memory in which it was given, whatever the program does later."""
+    private = "hf://datasets/org/private"
+    secrets = {"HF_TOKEN": TOKEN, "AWS_SECRET_ACCESS_KEY": "aKeyThatNobodyMaySee", "AWS_SESSION_TOKEN": "aSessionThatNobodyMaySee"}
+    with Mount([private], NONE + "," + fresh(), **secrets) as m:
+        daemon = [p for p in os.listdir("/proc") if p.isdigit() and str(m.path).encode() in cmdline(p)]
+        ok(len(daemon) == 1 and "HOME=" in environ(daemon[0]), "a daemon, and its environment", daemon)
+        ok(not any(s in environ(p) for p in daemon for s in secrets.values()), "a daemon shows no token and no key in its environment")
+    with subprocess.Popen([FINEWEB, "cat", private, "--batch", "0-", "-o", NONE + "," + fresh()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env={**os.environ, **secrets}) as p:
+        begun = p.stdout.read(1)
+        shown = environ(p.pid)
+        ok(begun and "HOME=" in shown and not any(s in shown for s in secrets.values()), "nor does fineweb cat, which uses it", shown)
+        p.kill()
+
+
+def cmdline(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
+def environ(pid):
+    with open("/proc/%s/environ" % pid) as f:
+        return f.read()
 
 
 def limits():
@@ -304,6 +333,7 @@ def main():
         signed()
         changed()
         tokens()
+        environment()
         limits()
         real()
         source, cache, want = pins()
