@@ -5,6 +5,8 @@
 #   sh tests/run.sh                the plain build (--plain)
 #   sh tests/run.sh --sanitize     all of it under AddressSanitizer and UBSan
 #   sh tests/run.sh --tsan         the unit tests under ThreadSanitizer
+#   sh tests/run.sh --peers        first gets what others made and tests compare with, to $FINEWEB_PEERS (~/.cache/fineweb-peers): an S3
+#                                  server that checks signatures, tiktoken, tokenizers, datasets. Then --plain, which uses what is there
 #   sh tests/run.sh --torch        what needs PyTorch: gigabytes, in a venv at $TORCH_VENV (~/.cache/fineweb-venv)
 #   sh tests/run.sh --deb          the Debian package, built, and installed in a system of its own (debootstrap)
 #
@@ -88,7 +90,8 @@ script() {
 	log=$1/$(echo "$name" | tr / -).log
 	begun=$(date +%s)
 	if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
-		as_root env FINEWEB="$PWD/$1/stage/bin/fineweb" PYTHON_TORCH="${PYTHON_TORCH-}" HOME="${HOME-/}" \
+		as_root env FINEWEB="$PWD/$1/stage/bin/fineweb" PYTHON_TORCH="${PYTHON_TORCH-}" PYTHON_PEERS="${PYTHON_PEERS-}" \
+			VERSITYGW="${VERSITYGW-}" MOTO="${MOTO-}" HOME="${HOME-/}" \
 			timeout -k 30 900 sh "$2" >"$log" 2>&1
 	else
 		echo "1..0 # SKIP needs root" >"$log"
@@ -111,6 +114,31 @@ mounts() {
 	done
 }
 
+# What others made, once; what cannot be had is named, and its tests are skipped.
+peers() {
+	peers=${FINEWEB_PEERS-${HOME-/root}/.cache/fineweb-peers}
+	mkdir -p "$peers"
+	install_packages python3-venv || fatal "could not install packages"
+	if [ ! -x "$peers/venv/bin/moto_server" ]; then
+		echo "installing tiktoken, tokenizers, pyarrow, datasets, moto in $peers"
+		python3 -m venv "$peers/venv" && "$peers/venv/bin/pip" install -q numpy tiktoken tokenizers pyarrow datasets \
+			huggingface_hub prometheus-client 'moto[server]' >"$peers/pip.log" 2>&1 || tail -n 2 "$peers/pip.log"
+	fi
+	if [ ! -x "$peers/versitygw" ] && command -v go >/dev/null; then
+		echo "installing versitygw in $peers"
+		GOBIN=$peers go install github.com/versity/versitygw/cmd/versitygw@latest >"$peers/go.log" 2>&1 || tail -n 2 "$peers/go.log"
+	fi
+}
+
+# Names those that are there.
+find_peers() {
+	peers=${FINEWEB_PEERS-${HOME-/root}/.cache/fineweb-peers}
+	[ ! -x "$peers/venv/bin/python" ] || PYTHON_PEERS=$peers/venv/bin/python
+	[ ! -x "$peers/venv/bin/moto_server" ] || MOTO=$peers/venv/bin/moto_server
+	[ ! -x "$peers/versitygw" ] || VERSITYGW=$peers/versitygw
+	export PYTHON_PEERS VERSITYGW MOTO
+}
+
 # PyTorch from PyPI, once; where it cannot be had the test says so and is skipped.
 torch() {
 	venv=${TORCH_VENV-${HOME-/root}/.cache/fineweb-venv}
@@ -128,9 +156,9 @@ torch() {
 [ $# -gt 0 ] || set -- --plain
 for mode in "$@"; do
 	case $mode in
-	--plain | --sanitize | --tsan | --torch | --deb) ;;
+	--plain | --peers | --sanitize | --tsan | --torch | --deb) ;;
 	*)
-		echo "usage: sh tests/run.sh [--plain] [--sanitize] [--tsan] [--torch] [--deb]" >&2
+		echo "usage: sh tests/run.sh [--plain] [--peers] [--sanitize] [--tsan] [--torch] [--deb]" >&2
 		exit 2
 		;;
 	esac
@@ -139,9 +167,17 @@ done
 install_packages $BUILD_PACKAGES $TEST_PACKAGES || fatal "could not install packages"
 jobs=$(nproc)
 wrap=
+PYTHON_PEERS=
+VERSITYGW=
+MOTO=
+find_peers
 for mode in "$@"; do
 	case $mode in
-	--plain)
+	--plain | --peers)
+		if [ "$mode" = --peers ]; then
+			peers
+			find_peers
+		fi
 		build build
 		unit build
 		mounts build

@@ -292,7 +292,7 @@ def gone(source, cache, want):
 
 def real():
     """huggingface_hub and datasets list and read from the server what is mounted."""
-    python = os.environ.get("FINEWEB_TEST_DATASETS", sys.executable)
+    python = os.environ.get("PYTHON_PEERS") or sys.executable
     program = """
 import hashlib, json, sys
 from datasets import load_dataset
@@ -308,7 +308,7 @@ json.dump(out, sys.stdout)
     env = {**os.environ, "HF_HOME": str(TMP / "hfhome"), "HF_HUB_DISABLE_TELEMETRY": "1"}
     p = subprocess.run([python, "-c", program], env=env, capture_output=True, text=True, timeout=240)
     if p.returncode and "No module named" in p.stderr:
-        return skip("the real datasets reads what is mounted", "no Python with datasets (FINEWEB_TEST_DATASETS)")
+        return skip("the real datasets reads what is mounted", "no Python with datasets (sh tests/run.sh --peers)")
     if p.returncode:
         return ok(False, "the real datasets reads the server", p.stderr[-2000:])
     have = json.loads(p.stdout)
