@@ -8,41 +8,62 @@
 
 #include "base/log.h"
 
-/* A thread for what only a thread can wait for, while calls wait for it. */
+/* Threads for what only a thread can wait for, while calls wait for it: each makes one thing at a time, and
+ * ends when there is nothing to make. */
 struct helper {
-	struct calls *calls;
-	struct call *first; /* calls that wait */
-	bool running;       /* the thread runs, or has ended and is not joined */
-	bool ended;         /* it has ended */
+	struct helpers *all;
+	enum { HELPER_NONE, HELPER_RUNS, HELPER_ENDED } state; /* ended: not joined */
+	bool busy, slow;
+	uint64_t work; /* what it makes, when it is busy */
 	pthread_t thread;
 };
 
-enum { HELPER_FACTS, HELPER_TEXTS, HELPERS };
+/* A thread may hang on a network that is down. So texts whose tokens are not at hand leave these for those
+ * whose are. */
+#define TEXTS_QUICK 2
+#define TEXTS_MOST 8
+
+struct helpers {
+	struct calls *calls;
+	struct call *first; /* calls that wait, in the order in which they came */
+	unsigned most, most_slow;
+	struct helper each[TEXTS_MOST];
+};
+
+enum { HELPERS_FACTS, HELPERS_TEXTS, HELPERS };
 
 struct calls {
 	struct dataset *d;
 	struct tree *tree;
+	void *page; /* of the loop thread */
 	atomic_uint waiting;
 	atomic_bool reap;
 	pthread_mutex_t lock; /* guards what follows */
-	struct helper helpers[HELPERS];
+	struct helpers helpers[HELPERS];
 };
 
 struct calls *calls_new(void)
 {
 	struct calls *cs = calloc(1, sizeof *cs);
-	if (cs != NULL) {
-		pthread_mutex_init(&cs->lock, NULL);
-		for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++)
-			h->calls = cs;
+	if (cs == NULL)
+		return NULL;
+	pthread_mutex_init(&cs->lock, NULL);
+	for (unsigned i = 0; i < HELPERS; i++) {
+		struct helpers *h = &cs->helpers[i];
+		h->calls = cs;
+		h->most = i == HELPERS_FACTS ? 1 : TEXTS_MOST;
+		h->most_slow = i == HELPERS_FACTS ? 1 : TEXTS_MOST - TEXTS_QUICK;
+		for (unsigned k = 0; k < h->most; k++)
+			h->each[k].all = h;
 	}
 	return cs;
 }
 
-void calls_serve(struct calls *cs, struct dataset *d, struct tree *t)
+void calls_serve(struct calls *cs, struct dataset *d, struct tree *t, void *page)
 {
 	cs->d = d;
 	cs->tree = t;
+	cs->page = page;
 }
 
 void calls_free(struct calls *cs)
@@ -53,14 +74,19 @@ void calls_free(struct calls *cs)
 	free(cs);
 }
 
-/* The last that happens to a call. */
+static bool wait_again(struct call *c, const struct tree_wait *wait);
+
+/* The last that happens to a call, unless it has to wait once more. */
 static void finish(struct call *c, int result)
 {
 	struct tree_wait wait;
 	/* Waits for an interrupt callback that runs now; after it none can see the call any more. */
 	fuse_req_interrupt_func(c->req, NULL, NULL);
-	if (c->run(c, result, &wait) == -EAGAIN)
+	if (c->run(c, result, &wait) == -EAGAIN) {
+		if (wait_again(c, &wait))
+			return;
 		fuse_reply_err(c->req, EIO);
+	}
 	atomic_fetch_sub(&c->calls->waiting, 1);
 	free(c->buf);
 	free(c);
@@ -113,7 +139,7 @@ static struct call *keep(struct calls *cs, const struct call *from)
 }
 
 /* Calls that wait for this work (work NULL: for any), or only those of them that were interrupted. */
-static struct call *take(struct helper *h, const uint64_t *work, bool only_interrupted)
+static struct call *take(struct helpers *h, const uint64_t *work, bool only_interrupted)
 {
 	struct call *taken = NULL;
 	pthread_mutex_lock(&h->calls->lock);
@@ -141,60 +167,101 @@ static void finish_all(struct call *c, int result)
 	}
 }
 
-/* What the first call waits for; false when there is none, and the thread then ends. */
-static bool next_work(struct helper *h, uint64_t *work)
+/* With the lock held: the first call whose work nobody is at and that may be begun now. */
+static const struct call *next_call(const struct helpers *h)
 {
-	pthread_mutex_lock(&h->calls->lock);
-	bool any = h->first != NULL;
-	if (any)
-		*work = h->first->work;
-	else
-		h->ended = true;
-	pthread_mutex_unlock(&h->calls->lock);
-	return any;
-}
-
-static void *help(void *arg)
-{
-	struct helper *h = arg;
-	struct tree *t = h->calls->tree;
-	uint64_t work;
-	while (next_work(h, &work)) {
-		struct error err = { 0 };
-		int r = work == 0 ? tree_wait_facts(t, &err) : tree_wait_text(t, work, &err);
-		if (r != 0 && r != -ENOENT && r != -EINTR)
-			log_error("%s: %s", work == 0 ? "dataset.json" : "text of a batch", err.text);
-		finish_all(take(h, &work, false), r);
+	unsigned slow = 0;
+	for (unsigned k = 0; k < h->most; k++)
+		slow += h->each[k].busy && h->each[k].slow;
+	for (const struct call *c = h->first; c != NULL; c = c->next) {
+		bool begun = false;
+		for (unsigned k = 0; k < h->most; k++)
+			begun |= h->each[k].busy && h->each[k].work == c->work;
+		if (!begun && (!c->slow || slow < h->most_slow))
+			return c;
 	}
 	return NULL;
 }
 
-static void wait_for_help(struct helper *h, struct call *c, uint64_t work)
+/* False when there is nothing to make, and the thread then ends. */
+static bool next_work(struct helper *self)
 {
-	struct calls *cs = h->calls;
-	int r = 0;
-	c->work = work;
-	pthread_mutex_lock(&cs->lock);
-	if (h->running && h->ended) {
-		pthread_mutex_unlock(&cs->lock);
-		pthread_join(h->thread, NULL);
-		pthread_mutex_lock(&cs->lock);
-		h->running = false;
+	pthread_mutex_lock(&self->all->calls->lock);
+	self->busy = false;
+	const struct call *c = next_call(self->all);
+	if (c == NULL) {
+		self->state = HELPER_ENDED;
+	} else {
+		self->busy = true;
+		self->slow = c->slow;
+		self->work = c->work;
 	}
-	/* In turn: nobody waits for those who came later. */
+	pthread_mutex_unlock(&self->all->calls->lock);
+	return c != NULL;
+}
+
+static void *help(void *arg)
+{
+	struct helper *self = arg;
+	struct tree *t = self->all->calls->tree;
+	while (next_work(self)) {
+		struct error err = { 0 };
+		uint64_t work = self->work;
+		int r = work == 0 ? tree_wait_facts(t, &err) : tree_wait_text(t, work, &err);
+		if (r != 0 && r != -ENOENT && r != -EINTR)
+			log_error("%s: %s", work == 0 ? "dataset.json" : "text of a batch", err.text);
+		finish_all(take(self->all, &work, false), r);
+	}
+	return NULL;
+}
+
+/* With the lock held: one more thread, if there is work for it and none may go on to it. 0 or -errno. */
+static int start_helper(struct helpers *h)
+{
+	if (next_call(h) == NULL)
+		return 0;
+	for (unsigned k = 0; k < h->most; k++) {
+		struct helper *one = &h->each[k];
+		if (one->state == HELPER_RUNS)
+			continue;
+		/* It ended under the lock: nothing is left of it to wait for. */
+		if (one->state == HELPER_ENDED)
+			pthread_join(one->thread, NULL);
+		int r = pthread_create(&one->thread, NULL, help, one);
+		one->state = r == 0 ? HELPER_RUNS : HELPER_NONE;
+		return -r;
+	}
+	return 0;
+}
+
+static void wait_for_help(struct calls *cs, struct call *c, const struct tree_wait *wait)
+{
+	struct helpers *h = &cs->helpers[wait->text ? HELPERS_TEXTS : HELPERS_FACTS];
+	uint64_t work = wait->text ? wait->inode : 0;
+	c->work = work;
+	c->next = NULL;
+	pthread_mutex_lock(&cs->lock);
 	struct call **end = &h->first;
 	while (*end != NULL)
 		end = &(*end)->next;
-	c->next = NULL;
 	*end = c;
-	if (!h->running) {
-		h->ended = false;
-		r = pthread_create(&h->thread, NULL, help, h);
-		h->running = r == 0;
-	}
+	int r = start_helper(h);
 	pthread_mutex_unlock(&cs->lock);
 	if (r != 0)
-		finish_all(take(h, NULL, false), -r);
+		finish_all(take(h, &work, false), r);
+}
+
+/* A text that was made may have had to make room before it was read. */
+static bool wait_again(struct call *c, const struct tree_wait *wait)
+{
+	if (!wait->text || c->tries++ == CALL_TRIES)
+		return false;
+	fuse_req_interrupt_func(c->req, interrupted, c);
+	if (atomic_load(&c->interrupted))
+		finish(c, -EINTR);
+	else
+		wait_for_help(c->calls, c, wait);
+	return true;
 }
 
 void call_run(struct calls *cs, struct call *c)
@@ -211,8 +278,8 @@ void call_run(struct calls *cs, struct call *c)
 		return;
 	}
 	if (wait.facts || wait.text) {
-		wait_for_help(&cs->helpers[wait.text ? HELPER_TEXTS : HELPER_FACTS], c,
-		              wait.text ? wait.inode : 0);
+		c->slow = !wait.text || !tree_text_at_hand(cs->tree, wait.inode, cs->page, READ_MAX);
+		wait_for_help(cs, c, &wait);
 		return;
 	}
 	log_debug("inode %#" PRIx64 "%s%s waits until more is counted", c->inode,
@@ -248,21 +315,24 @@ void calls_reap(struct calls *cs)
 {
 	if (!atomic_load_explicit(&cs->reap, memory_order_relaxed) || !atomic_exchange(&cs->reap, false))
 		return;
-	for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++)
+	for (struct helpers *h = cs->helpers; h < cs->helpers + HELPERS; h++)
 		finish_all(take(h, NULL, true), -EINTR);
 }
 
 bool calls_end(struct calls *cs)
 {
 	bool all = true;
-	for (struct helper *h = cs->helpers; h < cs->helpers + HELPERS; h++) {
+	for (struct helpers *h = cs->helpers; h < cs->helpers + HELPERS; h++) {
 		finish_all(take(h, NULL, false), -EINTR);
 		pthread_mutex_lock(&cs->lock);
-		bool running = h->running && !h->ended, joinable = h->running && h->ended;
+		for (struct helper *one = h->each; one < h->each + h->most; one++) {
+			if (one->state == HELPER_ENDED) {
+				pthread_join(one->thread, NULL);
+				one->state = HELPER_NONE;
+			}
+			all &= one->state == HELPER_NONE;
+		}
 		pthread_mutex_unlock(&cs->lock);
-		if (joinable)
-			pthread_join(h->thread, NULL);
-		all &= !running;
 	}
 	return all;
 }

@@ -19,6 +19,10 @@
 
 /* Requests that wait at a time at most; one more is refused with ENOMEM. */
 #define CALLS_MAX 16384
+/* How often a call waits once more for a text that had to make room for others; then it is EIO. */
+#define CALL_TRIES 16
+/* Bytes of a read, of readahead, and of the option max_read: they must agree. */
+#define READ_MAX (1 << 20)
 
 struct calls;
 
@@ -29,7 +33,7 @@ struct call {
 	fuse_req_t req;
 	struct server *server;
 	/* Replies and returns 0, or returns -EAGAIN with what to wait for and has not replied; the latter
-	 * only once. */
+	 * again only for a text. */
 	int (*run)(struct call *c, int waited, struct tree_wait *wait);
 	uint64_t inode, off;
 	size_t n;         /* bytes asked for */
@@ -41,15 +45,18 @@ struct call {
 	struct dataset_request request;
 	bool asked;
 	uint64_t work; /* what it waits for, when it is no request: 0 facts, else the inode of a text */
+	bool slow;     /* the work may wait for the network */
+	unsigned tries;
 	atomic_bool interrupted;
 	struct call *next;
 };
 
 /* tree, d: not yet there; see calls_serve. NULL when there is no memory. */
 struct calls *calls_new(void);
-void calls_serve(struct calls *cs, struct dataset *d, struct tree *t);
+/* page: READ_MAX bytes of the loop thread. */
+void calls_serve(struct calls *cs, struct dataset *d, struct tree *t, void *page);
 /* Ends the calls that wait for facts or texts with EINTR; those of the dataset end with dataset_close. False
- * when a thread still works on the facts: then neither the tree nor the dataset nor cs may be freed. */
+ * when a thread still works on facts or a text: then neither the tree nor the dataset nor cs may be freed. */
 bool calls_end(struct calls *cs);
 void calls_free(struct calls *cs);
 

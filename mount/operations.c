@@ -137,11 +137,15 @@ static int run_read_text(struct call *c, int waited, struct tree_wait *wait)
 		return -EAGAIN;
 	}
 	int64_t n = waited;
-	if (waited == 0 && (c->buf = malloc(c->n)) == NULL)
+	if (n == 0 && c->buf == NULL && (c->buf = malloc(c->n)) == NULL)
 		n = -ENOMEM;
 	if (n == 0)
 		n = tree_read(c->server->tree, c->inode, c->off, c->buf, c->n, &rest);
-	reply_read(c, c->buf, n == -EAGAIN ? -EIO : n);
+	if (n == -EAGAIN) {
+		*wait = (struct tree_wait){ .text = true, .inode = c->inode };
+		return -EAGAIN;
+	}
+	reply_read(c, c->buf, n);
 	return 0;
 }
 

@@ -10,9 +10,6 @@
 #include "mount/ahead.h"
 #include "mount/call.h"
 
-/* Bytes of a read, of readahead, and of the option max_read: they must agree. */
-#define READ_MAX (1 << 20)
-
 struct server {
 	struct tree *tree; /* there before the first request but INIT */
 	struct calls *calls;

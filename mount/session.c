@@ -28,7 +28,7 @@ struct session {
 	atomic_bool stop;    /* a signal asked to end */
 	atomic_bool looping; /* the loop thread may be interrupted */
 	atomic_bool ended;   /* the watching thread should end */
-	bool busy;           /* a thread still works on facts and may not lose the dataset under it */
+	bool busy;           /* a thread still works on facts or texts and may not lose the dataset under it */
 };
 
 /* libfuse's last complaint, which is the cause of a mount that fails; kept while there is one thread. */
@@ -249,7 +249,7 @@ static int serve(struct session *s, struct error *err)
 	if (r != 0)
 		goto out;
 	channel_idle(step_ahead, s->server.ahead);
-	calls_serve(s->server.calls, d, s->server.tree);
+	calls_serve(s->server.calls, d, s->server.tree, s->server.page);
 	if (!ready_tell(&s->ready, EXIT_MOUNTED, NULL)) {
 		r = fail(err, EINTR, "whoever mounted %s is gone", s->place);
 		goto out;

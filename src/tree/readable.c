@@ -21,8 +21,8 @@ struct kept {
 struct readables {
 	struct dataset *d;
 	struct dataset_facts facts;
-	pthread_mutex_t making;  /* held while a text is made, taken before `lock` */
-	struct origins *origins; /* both opened when the first text is made */
+	pthread_mutex_t opening; /* guards these two, which are opened when the first text is made */
+	struct origins *origins;
 	struct tokenizer *tokenizer;
 	pthread_mutex_t lock; /* guards what follows; never held while waiting */
 	struct kept kept[READABLE_KEPT];
@@ -36,7 +36,7 @@ int readables_new(struct dataset *d, struct readables **out, struct error *err)
 		return fail(err, ENOMEM, "no memory for the texts of batches");
 	r->d = d;
 	dataset_facts(d, &r->facts);
-	pthread_mutex_init(&r->making, NULL);
+	pthread_mutex_init(&r->opening, NULL);
 	pthread_mutex_init(&r->lock, NULL);
 	*out = r;
 	return 0;
@@ -50,7 +50,7 @@ void readables_free(struct readables *r)
 		buffer_free(&r->kept[i].text);
 	origins_close(r->origins);
 	tokenizer_close(r->tokenizer);
-	pthread_mutex_destroy(&r->making);
+	pthread_mutex_destroy(&r->opening);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
@@ -94,6 +94,9 @@ static struct kept *make_room(struct readables *r, size_t n)
 static void keep(struct readables *r, uint64_t key, struct buffer *text)
 {
 	pthread_mutex_lock(&r->lock);
+	struct kept *same = find(r, key);
+	if (same != NULL)
+		give_up(same);
 	*make_room(r, text->n) = (struct kept){ .key = key, .used = ++r->clock, .text = *text };
 	pthread_mutex_unlock(&r->lock);
 	*text = (struct buffer){ 0 };
@@ -103,10 +106,12 @@ static int prepare(struct readables *r, bool json, struct error *err)
 {
 	const struct options *o = r->facts.options;
 	int result = 0;
+	pthread_mutex_lock(&r->opening);
 	if (r->origins == NULL)
 		result = origins_open(r->d, &r->origins, err);
 	if (result == 0 && !json && r->tokenizer == NULL)
 		result = tokenizer_open(o->tokenizer, o->pattern, &r->tokenizer, err);
+	pthread_mutex_unlock(&r->opening);
 	return result;
 }
 
@@ -137,11 +142,10 @@ int readables_make(struct readables *r, uint64_t key, const struct dataset_objec
 {
 	struct buffer text = { 0 };
 	uint64_t size;
-	if (r->facts.batch_bytes > r->facts.options->memory / 16)
+	if (r->facts.batch_bytes > r->facts.options->memory / 64)
 		return fail(err, ENOTSUP,
 		            "a batch of %" PRIu64 " bytes is too large for a text: memory=%" PRIu64,
 		            r->facts.batch_bytes, r->facts.options->memory);
-	pthread_mutex_lock(&r->making);
 	int result = readables_size_now(r, key, &size);
 	if (result == -EAGAIN) {
 		result = blocking_cover(r->d, batch, err);
@@ -152,7 +156,6 @@ int readables_make(struct readables *r, uint64_t key, const struct dataset_objec
 		if (result == 0)
 			keep(r, key, &text);
 	}
-	pthread_mutex_unlock(&r->making);
 	buffer_free(&text);
 	return result;
 }

@@ -22,8 +22,8 @@ int readables_new(struct dataset *d, struct readables **out, struct error *err);
 void readables_free(struct readables *r); /* NULL-safe */
 
 /* Makes the text of a batch, unless it is kept: reads the batch, and for JSON the documents' text once more;
- * waits for disk and network. One at a time: others wait their turn. key: any number of this text's own.
- * 0; -ENOENT (no such batch); -ENOTSUP (a batch larger than memory/16); or what reading says. */
+ * waits for disk and network. key: any number of this text's own. 0; -ENOENT (no such batch); -ENOTSUP (a
+ * batch larger than memory/64: some are made side by side); or what reading says. */
 int readables_make(struct readables *r, uint64_t key, const struct dataset_object *batch, bool json,
                    struct error *err);
 

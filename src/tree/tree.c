@@ -131,6 +131,23 @@ int tree_wait_text(struct tree *t, uint64_t inode, struct error *err)
 	return readables_make(t->readables, inode, &o, is_json(i), err);
 }
 
+bool tree_text_at_hand(struct tree *t, uint64_t inode, void *page, size_t room)
+{
+	struct inode i;
+	struct dataset_object o;
+	uint64_t size, off = 0;
+	/* Documents' names are read from where the text is. */
+	if (!inode_unpack(inode, &i) || !is_text(i) || is_json(i) || !object_of(i, &o) ||
+	    dataset_size_now(t->d, &o, &size) != 0)
+		return false;
+	for (size_t n; off < size; off += n) {
+		n = (size_t)min_u64(room, size - off);
+		if (dataset_read_now(t->d, &o, off, page, n) != 0)
+			return false;
+	}
+	return true;
+}
+
 void tree_note_read(struct tree *t, int64_t ns)
 {
 	info_note_read(t->info, ns);

@@ -43,6 +43,8 @@ void tree_free(struct tree *t);
 int tree_wait_facts(struct tree *t, struct error *err);
 /* Waits until the text of a batch (.txt, .json) is made. 0 or -errno of readables_make. */
 int tree_wait_text(struct tree *t, uint64_t inode, struct error *err);
+/* Whether it can be made without waiting for the network. page: room for `room` bytes, which are overwritten. */
+bool tree_text_at_hand(struct tree *t, uint64_t inode, void *page, size_t room);
 /* A read was answered, ns after it was asked for. */
 void tree_note_read(struct tree *t, int64_t ns);
 

@@ -228,6 +228,40 @@ def interrupted():
         ok(r.wait(10) != 0, "and the reader with an error")
 
 
+def texts():
+    """Texts that hang on a silent server delay no text whose tokens are there, and none of them delays the end."""
+    with server() as (url, _), Mount(sample(url), "%s,%s,retry=300" % (BY_PIECE, fresh()), foreground=True) as m:
+        last = max(touching(0, {0})) - 1
+        for k in range(last):
+            read(m / ("rank_0/batch_%04d.bin" % k))
+        until(5, lambda: m.stats()["queue_length"] == 0)
+        counted(m)
+        control("000_0000[123]* silent")
+        cold = sorted(touching(2) | touching(3) | touching(1))
+        hang = ["batch_%04d.txt" % k for k in cold[:20]] + ["batch_%04d.json" % k for k in cold[:20]]
+        readers = [subprocess.Popen(["cat", str(m / "rank_0" / name)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   for name in hang]
+        time.sleep(1)
+        ok(all(r.poll() is None for r in readers), "40 readers of texts wait for a silent server")
+        begun = time.monotonic()
+        for k in range(last):
+            have = read(m / ("rank_0/batch_%04d.txt" % k))
+            if not have.startswith(b"=== rank 0, row 0: 000_00000.parquet"):
+                ok(False, "batch_%04d.txt" % k, have[:80])
+        took = time.monotonic() - begun
+        ok(last > 3 and took < 1, "meanwhile %d texts of tokens that are there take %.2f s" % (last, took))
+        begun = time.monotonic()
+        for r in readers[:30]:
+            r.send_signal(signal.SIGINT)
+        codes = [r.wait(10) for r in readers[:30]]
+        ok(time.monotonic() - begun < 1 and set(codes) == {-signal.SIGINT}, "SIGINT ends them at once", codes)
+        begun = time.monotonic()
+        m.process.send_signal(signal.SIGTERM)
+        m.process.wait(20)
+        ok(time.monotonic() - begun < 3, "SIGTERM ends the mount while texts hang", time.monotonic() - begun)
+        ok(all(r.wait(10) != 0 for r in readers[30:]), "and their readers with an error")
+
+
 WWW.mkdir()
 for f in list((DATA / "sample/10BT").glob("*.parquet")) + [DATA / "bad/good_crc.parquet"]:
     shutil.copy(f, WWW)
