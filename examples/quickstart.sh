@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . tests/packages.sh
 mnt=${1-/mnt/fw}
+PATH=/usr/local/bin:$PATH
 again=$(mktemp -d)
 
 say() {
