@@ -15,8 +15,6 @@ struct encoder {
 	struct buffer normal; /* what it is made in */
 	classify_fn *classify;
 	size_t begin[CUT_MOST + 16]; /* where words begin */
-	uint32_t *ids;               /* of a word that is long */
-	size_t ids_room;
 };
 
 struct encoder *encoder_new(const struct tokenizer *t)
@@ -34,7 +32,6 @@ void encoder_free(struct encoder *e)
 	merge_free(&e->merge);
 	buffer_free(&e->text);
 	buffer_free(&e->normal);
-	free(e->ids);
 	free(e);
 }
 
@@ -73,34 +70,32 @@ static inline void put(void *ids, size_t at, uint32_t id, unsigned width)
 		((uint32_t *)ids)[at] = id;
 }
 
-/* The ids of a word that is not among the words. At most n; *out is valid until the next call. Number, or
- * -ENOMEM. */
-static int64_t encode_word(struct encoder *e, const uint8_t *p, size_t n, const uint32_t **out)
+/* The ids of a word of at most MERGE_SHORT bytes that is not among the words. Their number. */
+static unsigned encode_short(const struct tokenizer *t, const uint8_t *p, size_t n, uint32_t ids[MERGE_SHORT])
 {
-	/* Places in a word have 32 bits. */
-	if (n > UINT32_MAX / 2)
-		return -ENOMEM;
-	if (n > e->ids_room) {
-		size_t room = n < 4096 ? 4096 : n;
-		free(e->ids);
-		e->ids = malloc(room * sizeof *e->ids);
-		e->ids_room = e->ids != NULL ? room : 0;
-		if (e->ids == NULL)
-			return -ENOMEM;
-	}
-	*out = e->ids;
-	if (e->t->whole && !(e->t->seeded && n <= WORD_BYTES)) {
-		e->ids[0] = vocab_find(&e->t->vocab, p, n);
-		if (e->ids[0] != VOCAB_NONE)
+	if (t->whole && !(t->seeded && n <= WORD_BYTES)) {
+		ids[0] = vocab_find(&t->vocab, p, n);
+		if (ids[0] != VOCAB_NONE)
 			return 1;
 	}
-	/* Below, what this makes first takes longer than it saves. */
-	const struct longest *l = n > 16384 ? tokenizer_longest(e->t) : NULL;
-	return l != NULL ? merge_long_word(&e->merge, l, p, n, e->ids)
-	                 : merge_word(&e->merge, &e->t->vocab, &e->t->pairs, p, n, e->ids);
+	return merge_short_word(&t->vocab, &t->pairs, p, n, ids);
 }
 
-/* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, or -ENOMEM. */
+/* The same of a longer word, to where it goes. Or -ENOMEM, -ENOTSUP. */
+static int64_t encode_long(struct encoder *e, const uint8_t *p, size_t n, void *ids, size_t done,
+                           unsigned width)
+{
+	const struct tokenizer *t = e->t;
+	uint32_t id = t->whole ? vocab_find(&t->vocab, p, n) : VOCAB_NONE;
+	if (id == VOCAB_NONE)
+		return merge_word(&e->merge, &t->vocab, &t->pairs, p, n, (uint8_t *)ids + done * width,
+		                  width);
+	put(ids, done, id, width);
+	return 1;
+}
+
+/* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, -ENOMEM or -ENOTSUP.
+ */
 static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash,
                              void *ids, size_t done, unsigned width)
 {
@@ -120,15 +115,17 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 		memcpy((uint8_t *)ids + done * width, at, (size_t)kept * width);
 		return kept;
 	}
-	const uint32_t *found = NULL;
-	int64_t count = encode_word(e, p, n, &found);
-	for (int64_t i = 0; i < count; i++)
-		put(ids, done + (size_t)i, found[i], width);
-	if (n <= WORD_BYTES && count > 0 && count <= word_most(width))
-		words_add(w, key, hash, found, (unsigned)count, width);
-	else if (n <= WORD_LONGEST && count > 0 &&
-	         (n > WORD_BYTES || words_add(w, mark, hash, found, 0, width)))
-		words_add_long(w, p, n, hash, found, (unsigned)count, width);
+	_Static_assert(WORD_LONGEST == MERGE_SHORT, "what is kept is encoded in one go");
+	if (n > MERGE_SHORT)
+		return encode_long(e, p, n, ids, done, width);
+	uint32_t found[MERGE_SHORT];
+	unsigned count = encode_short(e->t, p, n, found);
+	for (unsigned i = 0; i < count; i++)
+		put(ids, done + i, found[i], width);
+	if (n <= WORD_BYTES && count <= word_most(width))
+		words_add(w, key, hash, found, count, width);
+	else if (n > WORD_BYTES || words_add(w, mark, hash, found, 0, width))
+		words_add_long(w, p, n, hash, found, count, width);
 	return count;
 }
 

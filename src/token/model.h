@@ -2,12 +2,9 @@
 #ifndef FW_TOKEN_MODEL_H
 #define FW_TOKEN_MODEL_H
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "token/dictionary.h"
-#include "token/longest.h"
 #include "token/pairs.h"
 #include "token/split.h"
 #include "token/tokenizer.h"
@@ -25,12 +22,7 @@ struct tokenizer {
 	struct vocab vocab;
 	struct pairs pairs;
 	struct words words;
-	/* Of a vocabulary that is built in. */
-	const uint8_t *cuts;
-	struct dictionary dictionary;
-	/* Made when the first long word comes; NULL until then, and when it cannot be. */
-	_Atomic(struct longest *) *longest;
-	pthread_mutex_t *making;
+	struct dictionary dictionary; /* of a vocabulary that is built in */
 	split_fn *split;
 	bool whole;  /* a word whose bytes are a token is that token, whatever the pairs would make of it */
 	bool nfc;    /* texts are normalised first */
@@ -41,8 +33,5 @@ struct tokenizer {
 
 /* The tokenizer of an encoder. */
 const struct tokenizer *encoder_tokenizer(const struct encoder *e);
-
-/* What encodes long words, or NULL: then merge_word does. */
-const struct longest *tokenizer_longest(const struct tokenizer *t);
 
 #endif

@@ -51,6 +51,8 @@ static int encode(struct textstream *s, size_t n, struct buffer *ids, struct err
 	if (bound > SIZE_MAX / width || buffer_reserve(ids, bound * width, 0, err) < 0)
 		return fail(err, ENOMEM, "out of memory for the ids of %zu bytes", n);
 	int64_t count = encoder_encode(s->e, s->held.at, n, ids->at + ids->n);
+	if (count == -ENOTSUP)
+		return fail(err, ENOTSUP, "a word in %zu bytes cannot be encoded in parts of 1 MiB", n);
 	if (count < 0)
 		return fail(err, ENOMEM, "out of memory for a word in %zu bytes", n);
 	ids->n += (size_t)count * width;

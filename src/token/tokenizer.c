@@ -197,7 +197,6 @@ static int load(struct tokenizer *t, const char *name, const char *pattern, bool
 	snprintf(t->info.name, sizeof t->info.name, "%s", b->name);
 	snprintf(t->info.sha256, sizeof t->info.sha256, "%s", b->sha256);
 	t->split = b->split;
-	t->cuts = b->cuts;
 	t->dictionary.words = span_of(words_english, words_english_size);
 	t->dictionary.ids = span_of(b->words, *b->words_size);
 	t->special = b->special;
@@ -260,18 +259,8 @@ int tokenizer_cache(struct tokenizer *t, size_t bytes)
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err)
 {
 	struct tokenizer *t = calloc(1, sizeof *t);
-	if (t != NULL) {
-		t->longest = calloc(1, sizeof *t->longest);
-		t->making = malloc(sizeof *t->making);
-	}
-	if (t == NULL || t->longest == NULL || t->making == NULL ||
-	    pthread_mutex_init(t->making, NULL) != 0) {
-		if (t != NULL)
-			free(t->making);
-		free(t != NULL ? t->longest : NULL);
-		free(t);
+	if (t == NULL)
 		return fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-	}
 	int r = load(t, name, pattern, false, err);
 	if (r < 0)
 		goto out;
@@ -292,30 +281,10 @@ void tokenizer_close(struct tokenizer *t)
 {
 	if (t == NULL)
 		return;
-	longest_free(atomic_load(t->longest));
-	pthread_mutex_destroy(t->making);
-	free(t->making);
-	free(t->longest);
 	words_free(&t->words);
 	pairs_free(&t->pairs);
 	vocab_free(&t->vocab);
 	free(t);
-}
-
-const struct longest *tokenizer_longest(const struct tokenizer *t)
-{
-	struct longest *l = atomic_load_explicit(t->longest, memory_order_acquire);
-	if (l != NULL || t->cuts == NULL)
-		return l;
-	pthread_mutex_lock(t->making);
-	l = atomic_load_explicit(t->longest, memory_order_relaxed);
-	if (l == NULL) {
-		bool kind;
-		l = longest_new(&t->vocab, &t->pairs, &kind);
-		atomic_store_explicit(t->longest, l, memory_order_release);
-	}
-	pthread_mutex_unlock(t->making);
-	return l;
 }
 
 const uint8_t *tokenizer_bytes(const struct tokenizer *t, uint32_t id, size_t *n)

@@ -66,8 +66,9 @@ size_t encoder_bound(size_t n);
 
 /* Encodes one text of n bytes; literal special tokens in it are text; invalid UTF-8 is replaced as Python's
  * bytes.decode("utf-8", "replace") does. Writes ids of tokenizer_width bytes each, in the machine's order, to
- * ids, which has room for encoder_bound(n) of them, aligned to their width. Returns their number, or -ENOMEM.
- */
+ * ids, which has room for encoder_bound(n) of them, aligned to their width. Returns their number, -ENOMEM, or
+ * -ENOTSUP: a word of more than a mebibyte that cannot be encoded in parts, which is not known of any
+ * vocabulary (see merge.h). */
 int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids);
 
 /* A text that comes in parts, which are cut anywhere: the ids are those of encoder_encode of all parts
@@ -84,7 +85,7 @@ struct textstream {
  * -ENOTSUP. */
 int textstream_put(struct textstream *s, const void *part, size_t n, struct buffer *ids, struct error *err);
 
-/* Nothing follows: appends the last ids. 0 or -ENOMEM. */
+/* Nothing follows: appends the last ids. 0, -ENOMEM, -ENOTSUP. */
 int textstream_end(struct textstream *s, struct buffer *ids, struct error *err);
 
 /* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar",
