@@ -51,15 +51,17 @@ void progress_line(const struct progress *p, char out[PROGRESS_TEXT])
 void progress_json(const struct progress *p, bool done, char out[PROGRESS_TEXT])
 {
 	double s = done ? 0 : left(p);
-	char eta[24] = "null";
+	char eta[24] = "null", alone[24] = "null";
 	if (s >= 0 && s < 1e9)
 		snprintf(eta, sizeof eta, "%.0f", s);
+	if (p->tokenizer_share > 0)
+		snprintf(alone, sizeof alone, "%.3f", p->tokenizer_share);
 	snprintf(out, PROGRESS_TEXT,
 	         "{\"tokens\":%" PRIu64 ",\"documents\":%" PRIu64 ",\"shards\":%" PRIu64
 	         ",\"errors\":%" PRIu64
 	         ",\"seconds\":%.3f,\"tokens_per_second\":%.0f,\"text_bytes_per_second\":%.0f,"
-	         "\"seconds_left\":%s,\"done\":%s}",
+	         "\"tokenizer_share\":%s,\"seconds_left\":%s,\"done\":%s}",
 	         p->tokens, p->documents, p->shards, p->errors, p->seconds,
-	         rate((double)p->new_tokens, p->seconds), rate((double)p->text_bytes, p->seconds), eta,
+	         rate((double)p->new_tokens, p->seconds), rate((double)p->text_bytes, p->seconds), alone, eta,
 	         done ? "true" : "false");
 }

@@ -11,11 +11,12 @@ struct progress {
 	uint64_t tokens, documents, shards, errors; /* so far, with what an earlier run left */
 	uint64_t new_tokens, text_bytes;            /* of this run */
 	double seconds;                             /* of this run */
+	double tokenizer_share; /* of what the tokenizer alone does, 0 to 1; 0: not known */
 	double share, first_share; /* of the work that is done, and was when this run began, 0 to 1;
 	                              share < 0: not known */
 };
 
-#define PROGRESS_TEXT 256
+#define PROGRESS_TEXT 320
 
 /* "1.24B tokens, 1.20M documents, 12 shards, 8.41M tokens/s, 35.1 MB/s, 43 %, 0:12:31 left"; errors if there
  * are any. */

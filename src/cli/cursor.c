@@ -153,16 +153,21 @@ static int enter(struct cursor *c, struct prepared *record, struct error *err)
 	return r;
 }
 
-int cursor_take(struct cursor *c, size_t n, void *out, size_t *got, struct prepared *record,
-                struct error *err)
+int cursor_take(struct cursor *c, size_t n, void *room, const void **out, size_t *got,
+                struct prepared *record, struct error *err)
 {
 	int r = 0;
 	*got = 0;
+	*out = room;
 	if (!c->inside)
 		r = enter(c, record, err);
 	if (r == 0 && c->inside) {
 		size_t part = (size_t)min_u64(n, c->piece.tokens - c->at.token);
-		r = stream_read(c->stream, c->at.token, part, out, err);
+		const void *lies = stream_view(c->stream, c->at.token, part);
+		if (lies != NULL)
+			*out = lies;
+		else
+			r = stream_read(c->stream, c->at.token, part, room, err);
 		if (r == 0)
 			r = note_tokens(c, c->at.token, part, &record->shards[0], err);
 		if (r != 0)

@@ -32,11 +32,11 @@ void cursor_close(struct cursor *c);
 
 /* Begins a record: its only shard, and the file in which it begins. The record is empty. */
 int cursor_begin(struct cursor *c, struct prepared *record, struct error *err);
-/* Takes at most n tokens, all of one piece, into out: *got of them, perhaps none. Each piece that begins is
- * added to the record, and documents and tokens to its shard. At the end of the source `ended` is set and
- * *got is 0. Errors as stream_next's. */
-int cursor_take(struct cursor *c, size_t n, void *out, size_t *got, struct prepared *record,
-                struct error *err);
+/* Takes at most n tokens, all of one piece: *got of them, perhaps none, at *out, which is room (of n tokens),
+ * or where they lie until the next one is taken. Each piece that begins is added to the record, and documents
+ * and tokens to its shard. At the end of the source `ended` is set and *got is 0. Errors as stream_next's. */
+int cursor_take(struct cursor *c, size_t n, void *room, const void **out, size_t *got,
+                struct prepared *record, struct error *err);
 /* Where a piece has been taken whole and shares a token with the next: takes that too (*got is 1), and notes
  * it. */
 int cursor_take_shared(struct cursor *c, void *out, size_t *got, struct prepared *record, struct error *err);

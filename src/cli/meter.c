@@ -25,6 +25,7 @@ void meter_read(struct meter *m, struct progress *out)
 		.text_bytes = atomic_load(&m->text_bytes),
 		.seconds = (double)(clock_ns() - m->began_ns) / 1e9,
 		.share = atomic_load(&m->share),
+		.tokenizer_share = atomic_load(&m->tokenizer_share),
 		.first_share = atomic_load(&m->first_share),
 	};
 }

@@ -14,7 +14,7 @@
 /* The counters may be written by any thread while it runs. */
 struct meter {
 	atomic_uint_fast64_t tokens, documents, shards, errors, new_tokens, text_bytes;
-	_Atomic double share, first_share;
+	_Atomic double share, first_share, tokenizer_share;
 	/* private */
 	bool quiet, json, terminal, drawn, running, ending;
 	int64_t began_ns;

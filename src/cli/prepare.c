@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/arguments.h"
+#include "cli/closer.h"
 #include "cli/cursor.h"
 #include "cli/ledger.h"
 #include "cli/meter.h"
@@ -41,6 +43,7 @@ struct prepare {
 	struct task task;
 	struct stream_plan plan; /* of a task */
 	struct meter meter;
+	struct closer closer;
 	uint8_t *chunk;
 	bool quiet, json;
 	uint64_t begun_text, begun_left_out; /* of cursors that are closed */
@@ -104,13 +107,15 @@ static int fill(struct prepare *x, bool val, uint64_t want, struct shardwriter *
 	struct cursor *c = &x->cursor;
 	int r = 0;
 	while (r == 0 && s->tokens < want && !c->ended) {
+		const void *ids;
 		size_t got;
 		uint64_t documents = s->documents;
-		r = cursor_take(c, (size_t)min_u64(CHUNK, want - s->tokens), x->chunk, &got, record, err);
+		r = cursor_take(c, (size_t)min_u64(CHUNK, want - s->tokens), x->chunk, &ids, &got, record,
+		                err);
 		if (r == 0)
 			r = check_left_out(x, err);
 		if (r == 0)
-			r = shardwriter_add(w, x->chunk, got, err);
+			r = shardwriter_add(w, ids, got, err);
 		x->written += got;
 		count(x, got, s->documents - documents);
 		if (r != 0 || !val || c->at.token > 0 || c->held < x->options->val_tokens)
@@ -138,28 +143,20 @@ static int name_shard(struct prepare *x, bool val, uint64_t number, struct prepa
 	return s->name == NULL ? fail(err, ENOMEM, "out of memory") : 0;
 }
 
-/* Makes one shard from where the cursor is. *record gets what it has; a shard without tokens is none, and
- * what was passed stays in the record. */
-static int make_shard(struct prepare *x, bool val, uint64_t number, uint64_t want, struct prepared *record,
-                      struct error *err)
+/* Makes one shard from where the cursor is, but for its end. *record gets what it has; a shard without tokens
+ * is none, and what was passed stays in the record. */
+static int make_shard(struct prepare *x, bool val, uint64_t number, uint64_t want, struct shardwriter *w,
+                      struct prepared *record, struct error *err)
 {
-	struct shardwriter w = { .fd = -1 };
 	int r = cursor_begin(&x->cursor, record, err);
 	struct prepared_shard *s = r == 0 ? &record->shards[0] : NULL;
 	if (r == 0)
 		r = name_shard(x, val, number, s, err);
 	if (r != 0)
 		return r;
-	r = shardwriter_open(&w, x->ledger.fd, x->ledger.dir, s->name, x->options->shards, x->width, s->first,
+	r = shardwriter_open(w, x->ledger.fd, x->ledger.dir, s->name, x->options->shards, x->width, s->first,
 	                     want, val || x->options->shards != SHARDS_NANOGPT, err);
-	if (r == 0)
-		r = fill(x, val, want, &w, record, err);
-	if (r == 0 && s->tokens > 0)
-		r = shardwriter_end(&w, s->sha256, err);
-	shardwriter_abort(&w);
-	if (r == 0 && s->tokens > 0)
-		atomic_fetch_add(&x->meter.shards, 1);
-	return r;
+	return r == 0 ? fill(x, val, want, w, record, err) : r;
 }
 
 /* ---- all shards ---- */
@@ -234,6 +231,7 @@ static int make_all(struct prepare *x, struct error *err)
 	int r = 0;
 	while (r == 0 && !ended) {
 		struct prepared record = { 0 };
+		struct shardwriter w = { .fd = -1 };
 		char name[LEDGER_NAME];
 		uint64_t want = val ? UINT64_MAX : wanted(x);
 		ledger_name(val, number, name);
@@ -241,7 +239,7 @@ static int make_all(struct prepare *x, struct error *err)
 		if (r == -ENOENT) {
 			r = open_cursor(x, &at, err);
 			if (r == 0 && want > 0)
-				r = make_shard(x, val, number, want, &record, err);
+				r = make_shard(x, val, number, want, &w, &record, err);
 			bool made = record.n_shards > 0 && record.shards[0].tokens > 0;
 			ended = !made;
 			if (r == 0 && val &&
@@ -249,11 +247,12 @@ static int make_all(struct prepare *x, struct error *err)
 			     x->written >= x->target))
 				r = everything_held_out(x, err);
 			if (r == 0 && made)
-				r = ledger_write(&x->ledger, name, &record, err);
-			else if (r == 0)
+				r = closer_add(&x->closer, &w, &record, name, err);
+			else if (r == 0 && (r = closer_wait(&x->closer, err)) == 0)
 				r = write_end(x, number, &record, err);
 			at = x->cursor.at;
 		}
+		shardwriter_abort(&w);
 		prepared_free(&record);
 		number += !val;
 		val = false;
@@ -288,6 +287,7 @@ static int make_part(struct prepare *x, struct error *err)
 		uint64_t number = i - val, want = held ? plan->held : min_u64(each, train - number * each);
 		struct prepared record = { 0 };
 		struct prepared_place at = { 0 };
+		struct shardwriter w = { .fd = -1 };
 		char name[LEDGER_NAME];
 		ledger_name(held, number, name);
 		atomic_store(&x->meter.share, (double)(i - first) / (double)(last - first));
@@ -297,27 +297,31 @@ static int make_part(struct prepare *x, struct error *err)
 				stream_seek(x->d, plan, number * each, &at);
 			r = open_cursor(x, &at, err);
 			if (r == 0)
-				r = make_shard(x, held, number, want, &record, err);
+				r = make_shard(x, held, number, want, &w, &record, err);
 			if (r == 0 && record.shards[0].tokens != want)
 				r = fail(err, EIO, "%s: %s has %" PRIu64 " tokens, the counts say %" PRIu64,
 				         x->ledger.dir, record.shards[0].name, record.shards[0].tokens, want);
 			if (r == 0)
-				r = ledger_write(&x->ledger, name, &record, err);
+				r = closer_add(&x->closer, &w, &record, name, err);
 		}
+		shardwriter_abort(&w);
 		prepared_free(&record);
 	}
+	if (r == 0)
+		r = closer_wait(&x->closer, err);
 	if (r != 0 || x->task.number + 1 != x->task.of)
 		return r;
 	/* What is behind the last shard: pieces without tokens, or nothing. */
 	struct prepared record = { 0 };
 	struct prepared_place at;
+	const void *ids;
 	size_t got;
 	stream_seek(x->d, plan, train, &at);
 	r = open_cursor(x, &at, err);
 	if (r == 0)
 		r = cursor_begin(&x->cursor, &record, err);
 	while (r == 0 && train == plan->train && !x->cursor.ended)
-		r = cursor_take(&x->cursor, 1, x->chunk, &got, &record, err);
+		r = cursor_take(&x->cursor, 1, x->chunk, &ids, &got, &record, err);
 	if (r == 0)
 		r = write_end(x, shards, &record, err);
 	prepared_free(&record);
@@ -351,13 +355,16 @@ static int join(struct prepare *x, struct prepared *out, struct error *err)
 static int make_again(struct prepare *x, const struct prepared_shard *s, struct error *err)
 {
 	struct prepared record = { 0 };
+	struct shardwriter w = { .fd = -1 };
 	int r = open_cursor(x, &s->begin, err);
 	x->target = UINT64_MAX;
 	if (r == 0)
-		r = make_shard(x, s->val, s->number, s->tokens, &record, err);
-	if (r == 0 && strcmp(record.shards[0].sha256, s->sha256) != 0)
-		r = fail(err, ESTALE, "%s/%s: was made again, but the source is not what it was",
-		         x->ledger.dir, s->name);
+		r = make_shard(x, s->val, s->number, s->tokens, &w, &record, err);
+	if (r == 0)
+		r = shardwriter_end(&w, s->sha256, record.shards[0].sha256, err);
+	shardwriter_abort(&w);
+	if (r == 0)
+		atomic_fetch_add(&x->meter.shards, 1);
 	prepared_free(&record);
 	return r;
 }
@@ -447,12 +454,49 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &a, NULL);
 }
 
+/* What the threads' time went into. */
+struct shares {
+	unsigned cpus;
+	double encoding, reading, rest; /* of all, 0 to 1 */
+	double alone;                   /* tokens a second of the tokenizer alone; 0: nothing was encoded */
+};
+
+static void find_shares(const struct prepare *x, const struct progress *p, struct shares *s)
+{
+	double made, encoded;
+	cpu_set_t set;
+	*s = (struct shares){ .cpus = x->options->threads };
+	if (sched_getaffinity(0, sizeof set, &set) == 0 && (unsigned)CPU_COUNT(&set) < s->cpus)
+		s->cpus = (unsigned)CPU_COUNT(&set);
+	double all = p->seconds * s->cpus;
+	stream_spent(x->d, &made, &encoded);
+	if (encoded <= 0 || all <= 0)
+		return;
+	s->encoding = encoded / all;
+	s->reading = (made - encoded) / all;
+	s->rest = all > made ? (all - made) / all : 0;
+	s->alone = (double)p->new_tokens / encoded * s->cpus;
+}
+
+static void print_shares(const struct shares *s)
+{
+	char alone[16];
+	progress_number(s->alone, alone);
+	printf("%.0f %% of the tokenizer's own %s tokens/s on %u CPU%s; %.0f %% of the time went into "
+	       "reading, %.0f %% "
+	       "into writing, SHA-256 and waiting\n",
+	       100 * s->encoding, alone, s->cpus, s->cpus == 1 ? "" : "s", 100 * s->reading, 100 * s->rest);
+}
+
 static void summarise(struct prepare *x, const char *what, bool whole)
 {
 	struct progress p;
 	struct rusage used;
+	struct shares shares;
 	char tokens[16], speed[16];
 	meter_read(&x->meter, &p);
+	find_shares(x, &p, &shares);
+	atomic_store(&x->meter.tokenizer_share, shares.encoding);
 	meter_end(&x->meter, true);
 	if (x->json || x->quiet)
 		return;
@@ -470,6 +514,8 @@ static void summarise(struct prepare *x, const char *what, bool whole)
 	if (p.errors > 0)
 		printf("; %" PRIu64 " damaged pieces left out, dataset.json lists them", p.errors);
 	printf("%s\n", whole ? "" : "; when all tasks have ended, run `fineweb prepare --join`");
+	if (shares.alone > 0)
+		print_shares(&shares);
 }
 
 enum mode { MODE_MAKE, MODE_VERIFY, MODE_JOIN };
@@ -515,6 +561,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 	struct prepare x = { .ledger = { .fd = -1, .work = -1 } };
 	uint64_t target = 0;
 	bool do_verify = false, do_join = false, debug = false;
+	x.closer = (struct closer){ .ledger = &x.ledger, .closed = &x.meter.shards, .w.fd = -1 };
 	const struct flag flags[] = {
 		{ "output", 'o', "DIR", "the folder to write to", FLAG_TEXT, &dir },
 		{ "format", 0, "raw|llmc|npy|nanogpt", "the form of the shards; default raw", FLAG_TEXT,
@@ -572,6 +619,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 	if (r == -EINTR && atomic_load(&stop))
 		fail(err, EINTR, "stopped; the same command goes on after the last whole shard");
 out:
+	closer_wait(&x.closer, NULL);
 	cursor_close(&x.cursor);
 	ledger_close(&x.ledger);
 	dataset_close(x.d);

@@ -73,6 +73,7 @@ int shardwriter_open(struct shardwriter *w, int folder, const char *dir, const c
 		                   .whole = whole };
 	snprintf(w->part, sizeof w->part, "%s.part", name);
 	int r = take_part(w, err);
+	w->mine = r == 0;
 	if (r == 0 && (w->hash = hash_new()) == NULL)
 		r = fail(err, ENOMEM, "out of memory");
 	if (r == 0) {
@@ -129,7 +130,7 @@ static int correct_header(struct shardwriter *w, uint8_t digest[HASH_SIZE], stru
 	return r == 0 ? 0 : say(w, -r, err);
 }
 
-int shardwriter_end(struct shardwriter *w, char sha256[HASH_HEX], struct error *err)
+int shardwriter_end(struct shardwriter *w, const char *want, char sha256[HASH_HEX], struct error *err)
 {
 	uint8_t digest[HASH_SIZE];
 	int r = 0;
@@ -138,6 +139,9 @@ int shardwriter_end(struct shardwriter *w, char sha256[HASH_HEX], struct error *
 	if (shardfile_header_size(w->form) > 0 && w->tokens != w->promised)
 		r = correct_header(w, digest, err);
 	hash_hex(digest, sizeof digest, sha256);
+	if (r == 0 && want != NULL && strcmp(want, sha256) != 0)
+		r = fail(err, ESTALE, "%s/%s: was made again, but the source is not what it was", w->dir,
+		         w->name);
 	if (r == 0 && fsync(w->fd) != 0)
 		r = say(w, errno, err);
 	if (r == 0 && w->whole && renameat(w->folder, w->part, w->folder, w->name) != 0)
@@ -147,21 +151,21 @@ int shardwriter_end(struct shardwriter *w, char sha256[HASH_HEX], struct error *
 	fsync(w->folder);
 	close(w->fd);
 	w->fd = -1;
+	w->mine = false;
 	return 0;
 }
 
 void shardwriter_abort(struct shardwriter *w)
 {
 	uint8_t none[HASH_SIZE];
-	if (w->hash != NULL) {
-		/* Only who has the hash has the lock, and the file is his. */
+	if (w->hash != NULL)
 		hash_end(w->hash, none);
-		if (w->whole)
-			unlinkat(w->folder, w->part, 0);
-	}
+	if (w->mine && w->whole)
+		unlinkat(w->folder, w->part, 0);
 	if (w->fd >= 0)
 		close(w->fd);
 	w->hash = NULL;
+	w->mine = false;
 	w->fd = -1;
 }
 

@@ -26,6 +26,7 @@ struct shardwriter {
 	bool whole; /* the file is of this shard alone */
 	uint64_t first, tokens, promised;
 	struct hash *hash;
+	bool mine; /* the lock is had, so the file may be removed */
 };
 
 /* Begins the shard `name` of DIR; first: where in the file its tokens begin; promised: how many it most
@@ -34,8 +35,9 @@ int shardwriter_open(struct shardwriter *w, int folder, const char *dir, const c
                      enum shards_form form, unsigned width, uint64_t first, uint64_t promised, bool whole,
                      struct error *err);
 int shardwriter_add(struct shardwriter *w, const void *ids, size_t tokens, struct error *err);
-/* The file has its name and is on disk. */
-int shardwriter_end(struct shardwriter *w, char sha256[HASH_HEX], struct error *err);
+/* The file has its name and is on disk. want: the SHA-256 that it must have, NULL for any; -ESTALE: it has
+ * another, and no name. */
+int shardwriter_end(struct shardwriter *w, const char *want, char sha256[HASH_HEX], struct error *err);
 /* Lets go; what is not whole is removed. */
 void shardwriter_abort(struct shardwriter *w);
 

@@ -341,6 +341,23 @@ int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct err
 	return read_tokens(s, s->at.file, s->at.piece, from, n, out, err);
 }
 
+const void *stream_view(struct stream *s, uint64_t from, size_t n)
+{
+	/* Ids of token files are checked while they are copied. */
+	if (s->ref.memory == NULL || s->d->token_files || n > s->ref.tokens || from > s->ref.tokens - n)
+		return NULL;
+	return s->ref.memory + from * s->d->width;
+}
+
+void stream_spent(struct dataset *d, double *made, double *encoded)
+{
+	struct pieces_counters c = { 0 };
+	if (d->pieces != NULL)
+		pieces_counters(d->pieces, &c);
+	*made = (double)c.made_ns / 1e9;
+	*encoded = (double)c.encoded_ns / 1e9;
+}
+
 int stream_file(struct dataset *d, uint32_t file, struct prepared_file *out, struct error *err)
 {
 	const struct listed_file *f = manifest_file(d->manifest, file);

@@ -52,6 +52,12 @@ int stream_next(struct stream *s, struct stream_piece *out, struct error *err);
  * more that it shares. Little-endian, of the data set's width. 0 or -errno as above. */
 int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct error *err);
 
+/* The same where they lie, until the next piece; NULL: stream_read has to copy them. */
+const void *stream_view(struct stream *s, uint64_t from, size_t n);
+
+/* Seconds that all threads together spent on pieces of text so far, and on encoding alone. */
+void stream_spent(struct dataset *d, double *made, double *encoded);
+
 /* What a record has of a file that the stream has come to; out->name is the data set's. May wait for its pin.
  */
 int stream_file(struct dataset *d, uint32_t file, struct prepared_file *out, struct error *err);

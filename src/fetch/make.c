@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/span.h"
+#include "fetch/table.h"
 
 struct maker {
 	const struct make_options *o;
@@ -109,7 +110,8 @@ static int take(void *arg, const struct document *d, struct error *err)
 		put_id(at, width, m->o->bos);
 		at += width;
 	}
-	int64_t n = encoder_encode(m->encoder, d->text.at, d->text.n, at);
+	int64_t begun = piece_clock(), n = encoder_encode(m->encoder, d->text.at, d->text.n, at);
+	m->out->encoded_ns += (uint64_t)(piece_clock() - begun);
 	if (n < 0)
 		return fail(err, (int)-n, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name,
 		            d->row, d->text.n);

@@ -31,6 +31,7 @@ struct made {
 	struct buffer ids;          /* in memory (little-endian), unless cached.source is set */
 	struct cached_piece cached; /* in the cache, else source NULL */
 	uint64_t tokens, documents, text_bytes;
+	uint64_t encoded_ns;  /* that encoding took of it */
 	struct starts starts; /* if make_options.documents */
 	bool disk_failed;     /* the cache could not take it */
 };

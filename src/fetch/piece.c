@@ -180,6 +180,7 @@ int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority pr
 			.offset = e->offset,
 			.tokens = e->tokens,
 			.documents = e->documents,
+			.memory = e->memory,
 			.text_bytes = e->text_bytes,
 			.starts = p->o.documents ? &e->starts : NULL,
 			.entry = e,

@@ -72,6 +72,7 @@ void pieces_free(struct pieces *p);
 struct piece_ref {
 	struct source *source;
 	uint64_t offset, tokens, documents;
+	const uint8_t *memory;       /* the ids, where they are in memory, else NULL */
 	uint64_t text_bytes;         /* that it was made of; 0: not known */
 	const struct starts *starts; /* if pieces_options.documents, else NULL */
 	void *entry;
@@ -92,6 +93,7 @@ int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key
 
 struct pieces_counters {
 	uint64_t hits, misses, fetched, tokenized, retries, errors, memory_bytes, queued;
+	uint64_t made_ns, encoded_ns; /* that threads made pieces, and encoded meanwhile */
 };
 void pieces_counters(struct pieces *p, struct pieces_counters *out);
 

@@ -108,6 +108,7 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.documents = p->o.documents,
 	};
 	struct made m;
+	int64_t begun = piece_clock();
 	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
 	                        : make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
 	if (r != 0)
@@ -115,6 +116,8 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 	pthread_mutex_lock(&p->lock);
 	p->counters.tokenized += p->o.tokens == NULL;
 	p->counters.fetched++;
+	p->counters.made_ns += (uint64_t)(piece_clock() - begun);
+	p->counters.encoded_ns += m.encoded_ns;
 	pthread_mutex_unlock(&p->lock);
 	uint64_t text_bytes = m.text_bytes;
 	struct starts starts = m.starts;

@@ -28,7 +28,17 @@ check "--json: one object a line, the last is done" sh -c '
 	"$FINEWEB" prepare "$1" -o "$2" --json | python3 -c "
 import json, sys
 lines = [json.loads(l) for l in sys.stdin]
-assert lines[-1][\"done\"] and lines[-1][\"tokens\"] == 244148 and lines[-1][\"documents\"] == 398"' - \
+assert 0 < lines[-1][\"tokenizer_share\"] and lines[-1][\"done\"] and lines[-1][\"tokens\"] == 244148 and lines[-1][\"documents\"] == 398"' - \
 	"$data/sample/10BT" "$tmp/two"
+check "it tells its share of the tokenizer's speed, and what took the rest" sh -c '
+	"$FINEWEB" prepare "$1" -o "$2" | python3 -c "
+import re, sys
+share, reading, rest = map(int, re.search(
+    r\"(\d+) % of the tokenizer.s own [0-9.]+[KMB]? tokens/s on \d+ CPUs?; (\d+) % of the time went into reading, (\d+) %\",
+    sys.stdin.read()).groups())
+assert share > 0 and 97 <= share + reading + rest, (share, reading, rest)"' - "$data/sample/10BT" "$tmp/three"
+check "of token files there is none" sh -c '
+	[ "$("$FINEWEB" prepare "$1" -o "$2" | wc -l)" = 1 ] && "$FINEWEB" prepare "$1" -o "$3" --json |
+		tail -n 1 | grep -q "\"tokenizer_share\":null"' - "$data/tokens/raw" "$tmp/four" "$tmp/five"
 check "help fits a screen" sh -c '[ "$("$FINEWEB" prepare --help | wc -l)" -le 24 ]'
 finish
