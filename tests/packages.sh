@@ -4,7 +4,7 @@ BUILD_PACKAGES="gcc libc6-dev make autoconf automake pkgconf fuse3 libfuse3-dev 
 	liblmdb-dev libzstd-dev zlib1g-dev libsnappy-dev libbrotli-dev liblz4-dev libjansson-dev libyaml-dev"
 SHOW_PACKAGES="bsdextrautils"
 DEB_PACKAGES="debhelper dpkg-dev lintian debootstrap fakeroot"
-TEST_PACKAGES="bsdextrautils libcunit1-dev nginx-light python3 python3-numpy util-linux less jq rsync file"
+TEST_PACKAGES="bsdextrautils iproute2 libcunit1-dev nginx-light python3 python3-numpy util-linux less jq rsync file"
 
 # Runs a command as root: directly, or through sudo.
 as_root() {

@@ -306,7 +306,7 @@ static int check_fingerprint(struct dataset *d, struct error *err)
 /* Waits until it is known where the held-out part ends. */
 static int wait_cut(struct dataset *d, struct error *err)
 {
-	int64_t until = dataset_clock() + (int64_t)d->options.ready_timeout * 1000000000;
+	int64_t until = d->started_ns + (int64_t)d->options.ready_timeout * 1000000000;
 	char printed[65];
 	pthread_mutex_lock(&d->lock);
 	while (!atomic_load(&d->cut_known) && d->failure.code == 0 && dataset_clock() < until)
@@ -329,7 +329,7 @@ static int wait_cut(struct dataset *d, struct error *err)
 /* Waits until one global batch is counted; then for the rest, but not for long. */
 static int wait_ready(struct dataset *d, struct error *err)
 {
-	int64_t began = dataset_clock(), until = began + (int64_t)d->options.ready_timeout * 1000000000;
+	int64_t began = dataset_clock(), until = d->started_ns + (int64_t)d->options.ready_timeout * 1000000000;
 	int r = 0;
 	pthread_mutex_lock(&d->lock);
 	while (!d->block0 && d->failure.code == 0 && !stopped(d) && dataset_clock() < until)
@@ -389,12 +389,6 @@ static int start(struct dataset *d, struct error *err)
 	return r == 0 ? 0 : fail(err, r, "cannot start a thread: %s", strerror(r));
 }
 
-/* A transfer that stalls ends sooner than who waits for it gives up. */
-static unsigned stall_of(const struct options *o)
-{
-	return 1000 * (unsigned)min_u64(15, max_u64(1, min_u64(o->retry, o->ready_timeout)));
-}
-
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
                        int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
                        struct error *err)
@@ -421,7 +415,13 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 	pthread_condattr_destroy(&monotonic);
 	pthread_cond_init(&d->runnable, NULL);
 	sem_init(&d->cancels, 0, 0);
-	const struct http_options ho = { .stop = &d->stop, .stall_timeout_ms = stall_of(options) };
+	unsigned stall = opening_stall_ms(options);
+	const struct http_options ho = {
+		.stop = &d->stop,
+		.stop_too = stop,
+		.stall_timeout_ms = stall,
+		.connect_timeout_ms = (unsigned)min_u64(10000, stall),
+	};
 	int r = copy_options(&d->options, options, err);
 	if (r == 0)
 		r = resolve(d, err);

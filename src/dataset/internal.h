@@ -103,6 +103,9 @@ void dataset_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ns);
 /* opening.c: what dataset_open does first. Cache and index are a help: without them d->cache, d->index stay
  * NULL. */
 int opening_index(struct dataset *d, struct error *err);
+/* Milliseconds for which one attempt of a transfer may stall: a quarter of the time after which who waits for it
+ * gives up, 1 to 15 s, so that there is more than one attempt and the last is not over much later. */
+unsigned opening_stall_ms(const struct options *o);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);
 /* Before and after the sources are listed: where what they were at the first mount is remembered. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "base/log.h"
 #include "dataset/internal.h"
 #include "dataset/pin.h"
@@ -75,6 +76,17 @@ void opening_cache(struct dataset *d, bool listed)
 		log_warning("there is no cache, tokens are kept in memory: %s", cause.text);
 }
 
+unsigned opening_stall_ms(const struct options *o)
+{
+	return (unsigned)min_u64(15000, max_u64(1000, min_u64(o->retry, o->ready_timeout) * 250));
+}
+
+/* Seconds in which an attempt may begin before the mount is ready: the last one must still end in ready_timeout. */
+static unsigned patience(const struct options *o)
+{
+	return (unsigned)min_u64(o->retry, o->ready_timeout - opening_stall_ms(o) / 1000);
+}
+
 int opening_files(struct dataset *d, struct listing *l, struct error *err)
 {
 	const struct options *o = &d->options;
@@ -85,7 +97,7 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 		.http = d->http,
 		.name = o->name,
 		.endpoint = o->endpoint,
-		.patience_s = o->ready_timeout,
+		.patience_s = patience(o),
 		.repin = o->repin,
 		.memory = &memory,
 	};
@@ -116,7 +128,7 @@ int opening_files(struct dataset *d, struct listing *l, struct error *err)
 static int look_for_counts(struct dataset *d, bool *column, struct error *err)
 {
 	struct textfile *t;
-	int64_t until = dataset_clock() + (int64_t)d->options.ready_timeout * 1000000000;
+	int64_t until = dataset_clock() + (int64_t)patience(&d->options) * 1000000000;
 	for (unsigned wait = 200;; wait *= 2) {
 		int r = textfiles_get(d->textfiles, 0, &t, err);
 		if (r == 0) {

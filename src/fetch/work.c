@@ -18,6 +18,7 @@
 #include "fetch/table.h"
 
 #define FETCH_SPARE 4 /* fetchers that prefetch and counting leave to readers */
+#define LATE_NS 500000000 /* after `retry` begins the last attempt; later there is none */
 #define FETCH_LARGEST \
 	(64u << 20) /* bytes of a piece that is fetched ahead; a larger one is streamed by its maker */
 
@@ -233,6 +234,24 @@ static int64_t next_attempt(struct pieces *p, struct entry *e, int r, const stru
 	return now + wait;
 }
 
+/* When all that is asked for fails, there are not enough threads for an attempt each before `retry` is over: who
+ * waited so long, and saw nothing come meanwhile, shares what the others have. */
+static int given_up(struct pieces *p, const struct entry *e, struct error *err)
+{
+	int64_t until = e->first_ns + (int64_t)p->o.retry_s * 1000000000 + LATE_NS;
+	if (piece_clock() < until)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	bool up = p->failure.code != 0 && p->came_ns < e->first_ns;
+	if (up)
+		*err = p->failure;
+	pthread_mutex_unlock(&p->lock);
+	if (!up)
+		return 0;
+	err->again = false;
+	return fail_in(err, "nothing came for %u s", p->o.retry_s);
+}
+
 static void finish(struct pieces *p, struct entry *e, int r, struct result *res, struct error *err)
 {
 	int64_t again = r != 0 ? next_attempt(p, e, r, err) : 0;
@@ -248,8 +267,10 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 	}
 	pthread_mutex_lock(&p->lock);
 	if (again != 0) {
-		if (r != -EBUSY)
+		if (r != -EBUSY) {
 			p->counters.retries++;
+			p->failure = *err;
+		}
 		e->state = STATE_QUEUED;
 		e->not_before_ns = again;
 		piece_enqueue(p, e);
@@ -338,13 +359,16 @@ static void fetch_entry(struct pieces *p, struct entry *e)
 		finish(p, e, r, &res, &err);
 		return;
 	}
-	r = fetch_bytes(p, e, &err);
+	r = given_up(p, e, &err);
+	if (r == 0)
+		r = fetch_bytes(p, e, &err);
 	if (r != 0) {
 		let_go(p, e, true);
 		finish(p, e, r, &res, &err);
 		return;
 	}
 	pthread_mutex_lock(&p->lock);
+	p->came_ns = piece_clock();
 	p->fetched_bytes += e->range_bytes;
 	e->state = STATE_FETCHED;
 	piece_enqueue(p, e);

@@ -23,7 +23,7 @@ struct slot {
 
 struct transfers {
 	unsigned connect_ms, stall_ms, connections;
-	const atomic_bool *stop;
+	const atomic_bool *stop[2];
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	struct slot *idle; /* the last one used first: its connection is the most likely to live */
@@ -60,7 +60,7 @@ static inline const char *range_of(const struct request *q)
 
 static inline bool stopped(const struct transfers *t)
 {
-	return t->stop != NULL && atomic_load(t->stop);
+	return (t->stop[0] != NULL && atomic_load(t->stop[0])) || (t->stop[1] != NULL && atomic_load(t->stop[1]));
 }
 
 /* Sends run->q to url and takes what comes; run has t, q, err, before and etag and is else zero. *to is where it

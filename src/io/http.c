@@ -475,16 +475,6 @@ static int get(struct http *h, const char *url, size_t limit, struct http_page *
 	return r;
 }
 
-int http_get(struct http *h, const char *url, size_t limit, char **out, size_t *n, struct error *err)
-{
-	struct http_page page = { 0 };
-	int r = get(h, url, limit, &page, err);
-	*out = page.body;
-	*n = page.n;
-	free(page.next);
-	return r;
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -504,9 +494,10 @@ int http_page(struct http *h, const char *url, size_t limit, unsigned patience_s
 		int r = get(h, url, limit, out, err);
 		if (r == 0 || !err->again)
 			return r;
-		unsigned pause = err->wait_ms > wait ? err->wait_ms : wait;
-		if (now_ms() + pause > until)
+		int64_t left = until - now_ms();
+		if (left <= 0 || err->wait_ms > left)
 			return r;
+		unsigned pause = (unsigned)min_u64((uint64_t)left, err->wait_ms > wait ? err->wait_ms : wait);
 		http_page_free(out);
 		if (http_pause(h, pause) != 0)
 			return fail(err, EINTR, "%s", "stopped while a list of files was fetched");

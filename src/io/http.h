@@ -21,6 +21,7 @@ struct http_options {
 	unsigned stall_timeout_ms;   /* under 1 KiB/s for so long ends the attempt; 0: 15,000 */
 	unsigned connections;        /* at most so many at once, to all servers together; 0: 16 */
 	const atomic_bool *stop;     /* true: every transfer ends within 100 ms with -EINTR; may be NULL */
+	const atomic_bool *stop_too; /* the same, of somebody else */
 };
 
 /* What the client has done so far, for stats.json. */
@@ -72,11 +73,7 @@ struct http_pin {
 int http_open(struct http *h, const char *url, bool tail, struct http_pin *pin,
 	      struct source **out, struct error *err);
 
-/* Gets a small resource whole (a list of files): at most `limit` bytes, else -ENOTSUP. *out is malloc'ed,
- * NUL-terminated, the caller's. Errors as http_open. */
-int http_get(struct http *h, const char *url, size_t limit, char **out, size_t *n, struct error *err);
-
-/* A page of a listing. */
+/* A small resource: a list of files, a page of a listing. */
 struct http_page {
 	char *body; /* NUL-terminated */
 	size_t n;
@@ -84,9 +81,9 @@ struct http_page {
 	char region[33]; /* X-Amz-Bucket-Region, "": not said; filled also when the server refuses */
 };
 
-/* The same, with what its header says. Tries again while that may help and less than patience_s seconds have
- * passed, as nobody above does for a listing. *out is the caller's to free with http_page_free, also after an
- * error. */
+/* Gets it whole: at most `limit` bytes, else -ENOTSUP. Tries again while that may help and less than patience_s
+ * seconds have passed, as nobody above does for a listing; the last time when they are over. *out is the caller's
+ * to free with http_page_free, also after an error. Errors as http_open. */
 int http_page(struct http *h, const char *url, size_t limit, unsigned patience_s, struct http_page *out,
 	      struct error *err);
 void http_page_free(struct http_page *p);

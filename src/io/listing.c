@@ -405,8 +405,8 @@ static int add_webfolder(struct maker *m, const char *given, struct error *err)
 
 static int add_source(struct maker *m, const char *given, char **pinned, struct error *err)
 {
-	char *text, *name;
-	size_t n;
+	struct http_page page;
+	char *name;
 	if (hub_is(given))
 		return add_hub(m, given, pinned, err);
 	if (m->options->name != NULL)
@@ -422,14 +422,13 @@ static int add_source(struct maker *m, const char *given, char **pinned, struct 
 	m->single = false;
 	if (r != 0 || !kind_is_list(url_file(given)))
 		return r == 0 ? add_url(m, given, err) : r;
-	r = http_get(m->options->http, given, LIST_REMOTE_MAX, &text, &n, err);
-	if (r != 0)
-		return r;
+	r = http_page(m->options->http, given, LIST_REMOTE_MAX, m->options->patience_s, &page, err);
 	name = url_plain(given);
-	r = name == NULL ? fail(err, ENOMEM, "out of memory for a URL") :
-			   add_lines(m, given, name, true, text, n, err);
+	if (r == 0)
+		r = name == NULL ? fail(err, ENOMEM, "out of memory for a URL") :
+				   add_lines(m, given, name, true, page.body, page.n, err);
 	free(name);
-	free(text);
+	http_page_free(&page);
 	return r;
 }
 

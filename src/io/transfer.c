@@ -34,7 +34,8 @@ int transfers_new(const struct http_options *options, struct transfers **out, st
 	t->connect_ms = options->connect_timeout_ms != 0 ? options->connect_timeout_ms : 10000;
 	t->stall_ms = options->stall_timeout_ms != 0 ? options->stall_timeout_ms : 15000;
 	t->connections = options->connections != 0 ? options->connections : 16;
-	t->stop = options->stop;
+	t->stop[0] = options->stop;
+	t->stop[1] = options->stop_too;
 	t->accesses = accesses_new();
 	t->redirects = redirects_new();
 	pace_init(&t->pace);

@@ -65,6 +65,7 @@ cleanup() {
 		umount "$m" 2>/dev/null || umount -l "$m" 2>/dev/null
 	done
 	[ -z "$linked" ] || rm -f "$linked"
+	[ -z "${network-}" ] || { ip link del "$card"; ip netns del "$network"; } 2>/dev/null
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
@@ -165,11 +166,12 @@ free_port() {
 	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+# answers PORT [ADDRESS]
 answers() {
-	"$PYTHON" -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1)' "$1" 2>/dev/null
+	"$PYTHON" -c 'import socket, sys; socket.create_connection((sys.argv[2], int(sys.argv[1])), 1)' "$1" "${2-127.0.0.1}" 2>/dev/null
 }
 
-# start_nginx FOLDER [SETTINGS]: serves it on 127.0.0.1; the address is then in $nginx.
+# start_nginx FOLDER [SETTINGS]: serves it on 127.0.0.1, or in the other network; the address is then in $nginx.
 start_nginx() {
 	command -v nginx >/dev/null || return 1
 	port=$(free_port)
@@ -188,10 +190,29 @@ start_nginx() {
 			fastcgi_temp_path $tmp/nginx/fastcgi;
 			uwsgi_temp_path $tmp/nginx/uwsgi;
 			scgi_temp_path $tmp/nginx/scgi;
-			server { listen 127.0.0.1:$port; root $1; ${2-} }
+			server { listen ${far-127.0.0.1}:$port; root $1; ${2-} }
 		}
 	END
-	start nginx -p "$tmp/nginx" -c "$tmp/nginx/nginx.conf" >"$tmp/nginx/said" 2>&1
-	nginx=http://127.0.0.1:$port
-	wait_for 5 answers "$port"
+	start ${network:+ip netns exec "$network"} nginx -p "$tmp/nginx" -c "$tmp/nginx/nginx.conf" >"$tmp/nginx/said" 2>&1
+	nginx=http://${far-127.0.0.1}:$port
+	wait_for 5 answers "$port" "${far-127.0.0.1}"
+}
+
+# other_network: a network namespace, $network, behind a pair of virtual cards: $near here and $far there are its addresses,
+# $near6 and $far6 the same of IPv6, $card is ours. Fails where the kernel or its rules have none.
+other_network() {
+	command -v ip >/dev/null || return 1
+	network=fw$$
+	card=fw$$n
+	net=$(($$ / 64 % 256)).$(($$ % 64 * 4))
+	near=198.18.${net%.*}.$((${net#*.} + 1))
+	far=198.18.${net%.*}.$((${net#*.} + 2))
+	near6=fd42:$(printf %x $(($$ % 65536)))::1
+	far6=${near6%1}2
+	ip netns add "$network" 2>/dev/null || return 1
+	ip link add "$card" type veth peer name far netns "$network" 2>/dev/null &&
+		ip addr add "$near/30" dev "$card" && ip link set "$card" up &&
+		ip -n "$network" addr add "$far/30" dev far && ip -n "$network" link set far up && ip -n "$network" link set lo up || return 1
+	ip addr add "$near6/64" dev "$card" nodad 2>/dev/null && ip -n "$network" addr add "$far6/64" dev far nodad 2>/dev/null || near6= far6=
+	export network card near far near6 far6
 }

@@ -600,26 +600,29 @@ static void gets_small_things(void)
 {
 	struct http *h = client((struct http_options){ 0 });
 	struct error err = { 0 };
-	char *text = NULL;
-	size_t n = 0;
-	CU_ASSERT_EQUAL_FATAL(http_get(h, server_url("", "list.txt"), 100, &text, &n, &err), 0);
-	CU_ASSERT_EQUAL(n, 12);
-	CU_ASSERT_STRING_EQUAL(text, "data.bin\n# x");
-	free(text);
-	CU_ASSERT_EQUAL_FATAL(http_get(h, server_url("~chunked", "list.txt"), 12, &text, &n, &err), 0);
-	CU_ASSERT_STRING_EQUAL(text, "data.bin\n# x");
-	free(text);
-	CU_ASSERT_EQUAL_FATAL(http_get(h, server_url("", "empty.bin"), 12, &text, &n, &err), 0);
-	CU_ASSERT_EQUAL(n, 0);
-	CU_ASSERT_STRING_EQUAL(text, "");
-	free(text);
-	CU_ASSERT_EQUAL(http_get(h, server_url("", "list.txt"), 11, &text, &n, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(http_get(h, server_url("~chunked", "list.txt"), 11, &text, &n, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(http_get(h, server_url("~gzip", "list.txt"), 100, &text, &n, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(http_get(h, server_url("~unframed", "list.txt"), 100, &text, &n, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(http_get(h, server_url("", "nothing.txt"), 100, &text, &n, &err), -ENOENT);
-	CU_ASSERT_EQUAL(http_get(h, server_url("~truncate", "list.txt"), 100, &text, &n, &err), -EIO);
+	struct http_page page;
+	CU_ASSERT_EQUAL_FATAL(http_page(h, server_url("", "list.txt"), 100, 0, &page, &err), 0);
+	CU_ASSERT_EQUAL(page.n, 12);
+	CU_ASSERT_STRING_EQUAL(page.body, "data.bin\n# x");
+	http_page_free(&page);
+	CU_ASSERT_EQUAL_FATAL(http_page(h, server_url("~chunked", "list.txt"), 12, 0, &page, &err), 0);
+	CU_ASSERT_STRING_EQUAL(page.body, "data.bin\n# x");
+	http_page_free(&page);
+	CU_ASSERT_EQUAL_FATAL(http_page(h, server_url("", "empty.bin"), 12, 0, &page, &err), 0);
+	CU_ASSERT_EQUAL(page.n, 0);
+	CU_ASSERT_STRING_EQUAL(page.body, "");
+	http_page_free(&page);
+	CU_ASSERT_EQUAL(http_page(h, server_url("", "list.txt"), 11, 0, &page, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(http_page(h, server_url("~chunked", "list.txt"), 11, 0, &page, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(http_page(h, server_url("~gzip", "list.txt"), 100, 0, &page, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(http_page(h, server_url("~unframed", "list.txt"), 100, 0, &page, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(http_page(h, server_url("", "nothing.txt"), 100, 0, &page, &err), -ENOENT);
+	CU_ASSERT_EQUAL(http_page(h, server_url("~truncate", "list.txt"), 100, 0, &page, &err), -EIO);
 	CU_ASSERT(err.again);
+	/* Twice in vain and then not, with patience for it. */
+	CU_ASSERT_EQUAL_FATAL(http_page(h, server_url("~status;code=503;first=2", "list.txt"), 100, 5, &page, &err), 0);
+	CU_ASSERT_EQUAL(page.n, 12);
+	http_page_free(&page);
 	http_free(h);
 }
 

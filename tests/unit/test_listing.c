@@ -482,7 +482,7 @@ static void lists_the_test_data(void)
 
 static int list_remote(struct http *h, const char *source, struct listing *l, struct error *err)
 {
-	struct listing_options options = { .http = h };
+	struct listing_options options = { .http = h, .patience_s = 1 };
 	return listing_make(&source, 1, &options, l, err);
 }
 
@@ -524,6 +524,9 @@ static void lists_urls(void)
 	CU_ASSERT_STRING_EQUAL(l.files[1].where, server_url("", "lists/a/1.bin"));
 	CU_ASSERT_STRING_EQUAL(l.files[2].where, server_url("", "lists/b%20c.bin"));
 	CU_ASSERT(l.files[1].remote && strcmp(l.files[0].name, "127.0.0.1:1/z.npy") == 0);
+	listing_free(&l);
+	CU_ASSERT_EQUAL_FATAL(list_remote(h, server_url("~status;code=503;first=1", "lists/remote.txt"), &l, &err), 0);
+	CU_ASSERT_EQUAL(l.n, 3);
 	listing_free(&l);
 	make("lists/local.txt", "file:///etc/passwd\n");
 	CU_ASSERT_EQUAL(list_remote(h, server_url("", "lists/local.txt"), &l, &err), -EINVAL);
