@@ -53,6 +53,7 @@ static bool gather(struct ahead *a, struct reader *r, size_t end, size_t step)
 		int64_t n = tree_read(a->tree, r->inode, r->off + r->have, r->buf + r->have, part, &rest);
 		if (n < 0)
 			return false;
+		tree_note_ahead(a->tree, (size_t)n);
 		r->have += (size_t)n;
 		r->ended = (size_t)n < part;
 	}
@@ -89,6 +90,8 @@ static bool gather_part(struct ahead *a, struct reader *r)
 		return false;
 	size_t at = part_at(r, k), n = part_at(r, k + 1) - at;
 	r->part[k] = tree_read(a->tree, r->inode, r->off + at, r->buf + at, n, &rest);
+	if (r->part[k] > 0)
+		tree_note_ahead(a->tree, (size_t)r->part[k]);
 	return true;
 }
 

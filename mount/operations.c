@@ -55,6 +55,7 @@ static int run_lookup(struct call *c, int waited, struct tree_wait *wait)
 	if (r == -EAGAIN)
 		return r;
 	if (r != 0) {
+		tree_note_error(c->server->tree, r);
 		fuse_reply_err(c->req, -r);
 		return 0;
 	}
@@ -80,6 +81,7 @@ static int run_getattr(struct call *c, int waited, struct tree_wait *wait)
 	if (r == -EAGAIN)
 		return r;
 	if (r != 0) {
+		tree_note_error(c->server->tree, r);
 		fuse_reply_err(c->req, -r);
 		return 0;
 	}
@@ -111,20 +113,19 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void reply_read(struct call *c, const void *buf, int64_t n)
+static void reply_read(struct call *c, const void *buf, int64_t n, bool waited)
 {
-	if (n >= 0) {
-		tree_note_read(c->server->tree, now_ns() - c->begun_ns);
+	tree_note_read(c->server->tree, c->inode, n, now_ns() - c->begun_ns, waited);
+	if (n >= 0)
 		fuse_reply_buf(c->req, buf, (size_t)n);
-	} else {
+	else
 		fuse_reply_err(c->req, (int)-n);
-	}
 }
 
 static int run_read(struct call *c, int waited, struct tree_wait *wait)
 {
 	(void)wait;
-	reply_read(c, c->buf, waited == 0 ? (int64_t)c->n : waited);
+	reply_read(c, c->buf, waited == 0 ? (int64_t)c->n : waited, true);
 	return 0;
 }
 
@@ -145,7 +146,7 @@ static int run_read_text(struct call *c, int waited, struct tree_wait *wait)
 		*wait = (struct tree_wait){ .text = true, .inode = c->inode };
 		return -EAGAIN;
 	}
-	reply_read(c, c->buf, n);
+	reply_read(c, c->buf, n, true);
 	return 0;
 }
 
@@ -168,7 +169,9 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, st
 		c.run = run_read;
 		call_read(s->calls, &c, &rest, s->page);
 	} else {
-		reply_read(&c, gathered != NULL ? gathered : s->page, n);
+		reply_read(&c, gathered != NULL ? gathered : s->page, n, false);
+		if (gathered != NULL)
+			tree_note_ahead_read(s->tree);
 		if (n >= 0)
 			ahead_note(s->ahead, ino, (uint64_t)off, size);
 	}
@@ -212,6 +215,7 @@ static int run_readdir(struct call *c, int waited, struct tree_wait *wait)
 {
 	struct page p = { .req = c->req, .room = c->n };
 	if (waited < 0 && waited != -ENOENT) {
+		tree_note_error(c->server->tree, waited);
 		fuse_reply_err(c->req, -waited);
 		return 0;
 	}
@@ -222,10 +226,12 @@ static int run_readdir(struct call *c, int waited, struct tree_wait *wait)
 	if (r == -EAGAIN && waited == CALL_FIRST)
 		return r;
 	/* The data has ended where no more than what is listed can ever be counted. */
-	if (r == 0 || (r == -EAGAIN && waited == -ENOENT))
+	if (r == 0 || (r == -EAGAIN && waited == -ENOENT)) {
 		fuse_reply_buf(c->req, p.at, p.n);
-	else
+	} else {
+		tree_note_error(c->server->tree, r);
 		fuse_reply_err(c->req, -r);
+	}
 	return 0;
 }
 

@@ -29,6 +29,8 @@ static int show(const struct info_request *q, bool watch, struct error *err)
 	struct sheet s = { 0 };
 	bool npy, mount = o->sources == 1 && info_is_mount(first);
 	int r;
+	if (watch && q->json)
+		return fail(err, EINVAL, "--watch is for eyes: --json goes without it");
 	if (watch && !mount)
 		return fail(err, EINVAL, "--watch: %s is no mounted folder", first);
 	if (watch)
@@ -52,7 +54,7 @@ int info_run(int argc, char **argv, struct error *err)
 	bool watch = false, debug = false;
 	const struct flag flags[] = {
 		{ "json", 0, NULL, "as one JSON object", FLAG_SWITCH, &q.json },
-		{ "watch", 0, NULL, "of a mount: what it does, a line a second", FLAG_SWITCH, &watch },
+		{ "watch", 0, NULL, "of a mount: what it does, each second", FLAG_SWITCH, &watch },
 		{ "tokens", 0, "N", "of a training run, for its epochs; default 38B", FLAG_TOKENS,
 		  &q.tokens },
 		{ "node-ranks", 0, "N", "ranks that one node reads, for its bytes; default 1", FLAG_NUMBER,

@@ -23,7 +23,12 @@ int info_shard(const struct info_request *q, const char *path, bool npy, struct 
 /* Whether a folder is the root of a mount, and what it is. */
 bool info_is_mount(const char *path);
 int info_mount(const char *path, struct sheet *s, struct error *err);
-/* A line a second until the mount is gone (-ENOTCONN) or nobody reads (-EPIPE). */
+/* A page of a mount, parsed; NULL: err says why. */
+json_t *info_load(const char *folder, const char *name, struct error *err);
+/* A number of stats.json, of a kind of read or (NULL) of all; 0 where there is none. */
+uint64_t info_number(const json_t *stats, const char *kind, const char *key);
+/* Shows it each second until the mount is gone (-ENOTCONN) or nobody reads (-EPIPE). On a terminal SIGINT,
+ * SIGTERM and SIGHUP leave it as it was before they end the process. */
 int info_watch(const char *path, struct error *err);
 
 #endif

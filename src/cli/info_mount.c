@@ -3,13 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/info.h"
-#include "cli/output.h"
 
 static char *path_of(const char *folder, const char *name)
 {
@@ -19,7 +15,7 @@ static char *path_of(const char *folder, const char *name)
 	return path;
 }
 
-static json_t *load(const char *folder, const char *name, struct error *err)
+json_t *info_load(const char *folder, const char *name, struct error *err)
 {
 	char *path = path_of(folder, name);
 	json_error_t why = { 0 };
@@ -47,9 +43,15 @@ bool info_is_mount(const char *folder)
 	return all;
 }
 
+uint64_t info_number(const json_t *stats, const char *kind, const char *key)
+{
+	const json_t *j = kind == NULL ? stats : json_object_get(json_object_get(stats, "kinds"), kind);
+	return (uint64_t)json_integer_value(json_object_get(j, key));
+}
+
 static uint64_t number(const json_t *j, const char *key)
 {
-	return (uint64_t)json_integer_value(json_object_get(j, key));
+	return info_number(j, NULL, key);
 }
 
 static const char *text(const json_t *j, const char *key)
@@ -103,8 +105,8 @@ static void add_stats(struct sheet *s, const json_t *t)
 
 int info_mount(const char *path, struct sheet *s, struct error *err)
 {
-	json_t *dataset = load(path, "dataset.json", err);
-	json_t *stats = dataset == NULL ? NULL : load(path, "stats.json", err);
+	json_t *dataset = info_load(path, "dataset.json", err);
+	json_t *stats = dataset == NULL ? NULL : info_load(path, "stats.json", err);
 	int r = stats == NULL ? -err->code : 0;
 	if (r == 0) {
 		sheet_text(s, "mount", "mount", path);
@@ -115,99 +117,5 @@ int info_mount(const char *path, struct sheet *s, struct error *err)
 	}
 	json_decref(dataset);
 	json_decref(stats);
-	return r;
-}
-
-/* ---- --watch ---- */
-
-/* A column: of a counter how much it grew in a second, else what it is. */
-static const struct column {
-	const char *title, *key;
-	enum { RATE, RATE_BYTES, VALUE, VALUE_BYTES } kind;
-	bool wide; /* only where a line has 140 columns */
-} columns[] = {
-	{ "reads/s", "reads", RATE, false },
-	{ "read B/s", "bytes_read", RATE_BYTES, false },
-	{ "hits/s", "cache_hits", RATE, true },
-	{ "misses/s", "cache_misses", RATE, true },
-	{ "net B/s", "bytes_fetched", RATE_BYTES, false },
-	{ "requests/s", "requests", RATE, true },
-	{ "retries", "retries", VALUE, true },
-	{ "pieces", "pieces_tokenized", VALUE, false },
-	{ "cut", "pieces_cut", VALUE, true },
-	{ "filled", "pieces_filled", VALUE, true },
-	{ "blocks", "blocks_counted", VALUE, false },
-	{ "queue", "queue_length", VALUE, false },
-	{ "memory", "memory_bytes", VALUE_BYTES, false },
-	{ "errors", "errors", VALUE, false },
-};
-#define COLUMNS (sizeof columns / sizeof columns[0])
-
-static bool terminal_is_wide(void)
-{
-	struct winsize size;
-	const char *columns_text = getenv("COLUMNS");
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col >= 160;
-	return columns_text != NULL && atoi(columns_text) >= 160;
-}
-
-static int watch_line(const json_t *before, const json_t *now, double seconds, bool wide, bool title,
-                      struct error *err)
-{
-	struct buffer line = { 0 };
-	char number_text[SHEET_NUMBER], clock[16];
-	time_t t = time(NULL);
-	struct tm local;
-	int r = 0;
-	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&t, &local));
-	for (int row = title ? 0 : 1; row < 2 && r == 0; row++) {
-		r = buffer_printf(&line, "%s", row == 0 ? "time    " : clock);
-		for (size_t i = 0; i < COLUMNS && r == 0; i++) {
-			const struct column *c = &columns[i];
-			double v = (double)number(now, c->key);
-			if (c->kind <= RATE_BYTES)
-				v = (v - (double)number(before, c->key)) / seconds;
-			if (c->kind == RATE_BYTES || c->kind == VALUE_BYTES)
-				sheet_bytes_text(v, number_text);
-			else
-				snprintf(number_text, sizeof number_text, "%.0f", v);
-			if (wide || !c->wide)
-				r = buffer_printf(&line, wide ? "%11s" : "%9s",
-				                  row == 0 ? c->title : number_text);
-		}
-		if (r == 0)
-			r = buffer_printf(&line, "\n");
-	}
-	if (r == 0)
-		r = output_buffer(&line, err);
-	buffer_free(&line);
-	return r;
-}
-
-static double now_seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-int info_watch(const char *path, struct error *err)
-{
-	double then = now_seconds();
-	json_t *before = load(path, "stats.json", err);
-	int r = before == NULL ? -err->code : 0;
-	for (unsigned lines = 0; r == 0; lines++) {
-		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
-		double now = now_seconds();
-		json_t *stats = load(path, "stats.json", err);
-		r = stats == NULL
-		            ? -err->code
-		            : watch_line(before, stats, now - then, terminal_is_wide(), lines % 20 == 0, err);
-		json_decref(before);
-		before = stats;
-		then = now;
-	}
-	json_decref(before);
 	return r;
 }

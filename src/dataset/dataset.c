@@ -568,11 +568,8 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	struct http_counters h;
 	struct view *view;
 	*out = (struct dataset_stats){
-		.reads = atomic_load(&d->reads),
-		.bytes_read = atomic_load(&d->bytes_read),
 		.pieces_cut = atomic_load(&d->cut),
 		.pieces_filled = atomic_load(&d->filled),
-		.errors = atomic_load(&d->errors),
 		.uptime_seconds = (uint64_t)(dataset_clock() - d->started_ns) / 1000000000,
 	};
 	pieces_counters(d->pieces, &p);
@@ -582,7 +579,7 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	out->pieces_fetched = p.fetched;
 	out->pieces_tokenized = p.tokenized;
 	out->retries = p.retries;
-	out->errors += p.errors;
+	out->errors = p.errors;
 	out->memory_bytes = p.memory_bytes;
 	out->queue_length = p.queued;
 	out->bytes_fetched = h.bytes;
@@ -636,10 +633,6 @@ int dataset_size_now(struct dataset *d, const struct dataset_object *o, uint64_t
 int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t off, void *buf, size_t n)
 {
 	struct error err;
-	int r = o->kind == OBJECT_SHARD ? shards_read(d, o->number, off, buf, n, false, &err)
-	                                : rows_read(d, o, off, buf, n, false, NULL, &err);
-	atomic_fetch_add_explicit(&d->reads, 1, memory_order_relaxed);
-	if (r == 0)
-		atomic_fetch_add_explicit(&d->bytes_read, n, memory_order_relaxed);
-	return r;
+	return o->kind == OBJECT_SHARD ? shards_read(d, o->number, off, buf, n, false, &err)
+	                               : rows_read(d, o, off, buf, n, false, NULL, &err);
 }

@@ -93,7 +93,7 @@ struct dataset {
 	unsigned n_repliers;
 	bool has_counter, has_watcher;
 
-	atomic_uint_fast64_t reads, bytes_read, cut, filled, errors;
+	atomic_uint_fast64_t cut, filled;
 };
 
 int64_t dataset_clock(void); /* CLOCK_MONOTONIC, nanoseconds */

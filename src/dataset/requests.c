@@ -32,10 +32,6 @@ void requests_remove(struct request_list *l, struct dataset_request *r)
 
 static void finish(struct dataset_request *r, int result)
 {
-	if (result != 0 && result != -EINTR && result != -ENOENT)
-		atomic_fetch_add(&r->dataset->errors, 1);
-	if (result == 0)
-		atomic_fetch_add(&r->dataset->bytes_read, r->n);
 	free(r->rows_done);
 	r->rows_done = NULL;
 	r->done(r, result);

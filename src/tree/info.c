@@ -4,13 +4,11 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/latency.h"
 #include "tree/readme.h"
 
 struct info {
@@ -23,11 +21,7 @@ struct info {
 	struct dataset_counts counts, val; /* of which `dataset` was made */
 	struct buffer dataset;
 	struct timespec changed;
-	char stats[INFO_STATS], prom[INFO_PROM];
-	char label[128]; /* the mountpoint, as much of it as a label takes; constant */
-	struct latency latency;
 };
-static void set_label(struct info *i, const char *place);
 
 int info_new(struct dataset *d, const char *place, struct info **out, struct error *err)
 {
@@ -37,9 +31,6 @@ int info_new(struct dataset *d, const char *place, struct info **out, struct err
 	i->d = d;
 	pthread_mutex_init(&i->learning, NULL);
 	pthread_mutex_init(&i->lock, NULL);
-	memset(i->stats, ' ', sizeof i->stats);
-	memset(i->prom, '\n', sizeof i->prom);
-	set_label(i, place);
 	dataset_facts(d, &i->facts);
 	if (readme_write(&i->readme, &i->facts, place) != 0) {
 		info_free(i);
@@ -227,136 +218,6 @@ int64_t info_read_dataset(struct info *i, uint64_t off, void *buf, size_t n)
 {
 	pthread_mutex_lock(&i->lock);
 	int64_t r = i->dataset.n == 0 ? -EAGAIN : copy(i->dataset.at, i->dataset.n, off, buf, n);
-	pthread_mutex_unlock(&i->lock);
-	return r;
-}
-
-/* What stats.json has, in the order in which it is written. */
-static const struct {
-	const char *name;
-	size_t at; /* in struct dataset_stats */
-	bool gauge;
-	const char *help;
-} numbers[] = {
-#define NUMBER(name, gauge, help)                                        \
-	{                                                                \
-#name, offsetof(struct dataset_stats, name), gauge, help \
-	}
-	NUMBER(reads, false, "Reads of batches and shards"),
-	NUMBER(bytes_read, false, "Bytes that reads were answered with"),
-	NUMBER(cache_hits, false, "Pieces that were in the cache"),
-	NUMBER(cache_misses, false, "Pieces that were not"),
-	NUMBER(pieces_fetched, false, "Pieces fetched"),
-	NUMBER(pieces_tokenized, false, "Pieces tokenised"),
-	NUMBER(pieces_cut, false, "Pieces with more tokens than token_count said"),
-	NUMBER(pieces_filled, false, "Pieces with fewer tokens than token_count said"),
-	NUMBER(bytes_fetched, false, "Bytes fetched from servers"),
-	NUMBER(requests, false, "Requests to servers"),
-	NUMBER(retries, false, "Requests that were tried again"),
-	NUMBER(errors, false, "Reads that failed"),
-	NUMBER(blocks_counted, true, "Blocks whose tokens are counted"),
-	NUMBER(memory_bytes, true, "Bytes of buffers"),
-	NUMBER(queue_length, true, "Pieces that wait to be made"),
-	NUMBER(uptime_seconds, true, "Seconds since the mount was made"),
-#undef NUMBER
-};
-#define NUMBERS (sizeof numbers / sizeof numbers[0])
-
-static const unsigned percentiles[] = { 50, 90, 99 };
-
-static uint64_t number_of(const struct dataset_stats *s, size_t k)
-{
-	return *(const uint64_t *)((const char *)s + numbers[k].at);
-}
-
-static int make_stats(struct info *i)
-{
-	struct dataset_stats s;
-	char name[32];
-	dataset_stats(i->d, &s);
-	json_t *j = json_object();
-	int r = 0;
-	for (size_t k = 0; k < NUMBERS; k++)
-		r |= json_object_set_new(j, numbers[k].name, json_integer((json_int_t)number_of(&s, k)));
-	for (size_t k = 0; k < 3; k++) {
-		snprintf(name, sizeof name, "read_p%u_us", percentiles[k]);
-		uint64_t us = latency_percentile(&i->latency, percentiles[k]);
-		r |= json_object_set_new(j, name, json_integer((json_int_t)us));
-	}
-	memset(i->stats, ' ', sizeof i->stats);
-	if (r != 0 || json_dumpb(j, i->stats, sizeof i->stats - 1, JSON_INDENT(2)) >= sizeof i->stats)
-		r = -ENOMEM;
-	i->stats[sizeof i->stats - 1] = '\n';
-	json_decref(j);
-	return r == 0 ? 0 : -ENOMEM;
-}
-
-/* A label's value: backslash, quote and line feed are escaped. */
-static void set_label(struct info *i, const char *place)
-{
-	size_t n = 0;
-	for (; *place != 0 && n + 3 < sizeof i->label; place++) {
-		if (*place == '\\' || *place == '"' || *place == '\n')
-			i->label[n++] = '\\';
-		i->label[n++] = *place == '\n' ? 'n' : *place;
-	}
-}
-
-/* https://prometheus.io/docs/instrumenting/exposition_formats/: empty lines are ignored. */
-static int make_prom(struct info *i)
-{
-	struct dataset_stats s;
-	struct buffer text = { 0 };
-	uint64_t sum, count = latency_count(&i->latency, &sum);
-	int r = 0;
-	dataset_stats(i->d, &s);
-	for (size_t k = 0; k < NUMBERS; k++) {
-		const char *name = numbers[k].name, *end = numbers[k].gauge ? "" : "_total";
-		r |= buffer_printf(&text, "# HELP fineweb_%s%s %s.\n# TYPE fineweb_%s%s %s\n", name, end,
-		                   numbers[k].help, name, end, numbers[k].gauge ? "gauge" : "counter");
-		r |= buffer_printf(&text, "fineweb_%s%s{mount=\"%s\"} %" PRIu64 "\n", name, end, i->label,
-		                   number_of(&s, k));
-	}
-	r |= buffer_printf(&text, "# HELP fineweb_read_seconds How long reads took.\n"
-	                          "# TYPE fineweb_read_seconds summary\n");
-	for (size_t k = 0; k < 3; k++)
-		r |= buffer_printf(&text, "fineweb_read_seconds{mount=\"%s\",quantile=\"0.%u\"} %.6f\n",
-		                   i->label, percentiles[k],
-		                   (double)latency_percentile(&i->latency, percentiles[k]) / 1e6);
-	r |= buffer_printf(&text,
-	                   "fineweb_read_seconds_sum{mount=\"%s\"} %.6f\n"
-	                   "fineweb_read_seconds_count{mount=\"%s\"} %" PRIu64 "\n",
-	                   i->label, (double)sum / 1e6, i->label, count);
-	memset(i->prom, '\n', sizeof i->prom);
-	if (r == 0 && text.n <= sizeof i->prom)
-		memcpy(i->prom, text.at, text.n);
-	else
-		r = -ENOMEM;
-	buffer_free(&text);
-	return r;
-}
-
-void info_note_read(struct info *i, int64_t ns)
-{
-	latency_note(&i->latency, ns);
-}
-
-int64_t info_read_stats(struct info *i, uint64_t off, void *buf, size_t n)
-{
-	pthread_mutex_lock(&i->lock);
-	int64_t r = off == 0 ? make_stats(i) : 0;
-	if (r == 0)
-		r = copy(i->stats, sizeof i->stats, off, buf, n);
-	pthread_mutex_unlock(&i->lock);
-	return r;
-}
-
-int64_t info_read_prom(struct info *i, uint64_t off, void *buf, size_t n)
-{
-	pthread_mutex_lock(&i->lock);
-	int64_t r = off == 0 ? make_prom(i) : 0;
-	if (r == 0)
-		r = copy(i->prom, sizeof i->prom, off, buf, n);
 	pthread_mutex_unlock(&i->lock);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* info: the texts of README.txt, dataset.json, stats.json and stats.prom.
+/* info: the texts of README.txt and dataset.json.
  *
  * Any thread may call all but info_new and info_free at any time; only info_learn waits.
  */
@@ -10,10 +10,6 @@
 #include <time.h>
 
 #include "dataset/dataset.h"
-
-/* Bytes of stats.json and of stats.prom, always. */
-#define INFO_STATS 4096
-#define INFO_PROM 8192
 
 struct info;
 
@@ -32,15 +28,9 @@ size_t info_readme_size(struct info *i);
  * (info_learn first) or -ENOMEM. */
 int info_dataset_size(struct info *i, size_t *size, struct timespec *changed);
 
-/* Copy at most n bytes from off on and return how many (0 at the end). stats.json and stats.prom (the same in
- * Prometheus' text format, for the textfile collector of its node exporter) are made anew at off 0; a read of
- * dataset.json gives what info_dataset_size made last. -EAGAIN (it never did) or -ENOMEM. */
+/* Copy at most n bytes from off on and return how many (0 at the end); of dataset.json what info_dataset_size
+ * made last. -EAGAIN (it never did). */
 int64_t info_read_readme(struct info *i, uint64_t off, void *buf, size_t n);
 int64_t info_read_dataset(struct info *i, uint64_t off, void *buf, size_t n);
-int64_t info_read_stats(struct info *i, uint64_t off, void *buf, size_t n);
-int64_t info_read_prom(struct info *i, uint64_t off, void *buf, size_t n);
-
-/* A read was answered, ns after it was asked for: stats.json has percentiles. */
-void info_note_read(struct info *i, int64_t ns);
 
 #endif

@@ -12,6 +12,7 @@
 #include "tree/npy.h"
 #include "tree/page.h"
 #include "tree/readable.h"
+#include "tree/stats.h"
 
 struct tree {
 	struct dataset *d;
@@ -20,6 +21,7 @@ struct tree {
 	uint8_t npy[NPY_HEADER];
 	struct info *info;
 	struct readables *readables;
+	struct stats *stats;
 };
 
 int tree_new(struct dataset *d, const char *place, struct tree **out, struct error *err)
@@ -51,6 +53,8 @@ int tree_new(struct dataset *d, const char *place, struct tree **out, struct err
 	if (r == 0)
 		r = info_new(d, place, &t->info, err);
 	if (r == 0)
+		r = stats_new(d, place, &t->stats, err);
+	if (r == 0)
 		r = readables_new(d, &t->readables, err);
 	if (r != 0) {
 		tree_free(t);
@@ -66,6 +70,7 @@ void tree_free(struct tree *t)
 		return;
 	info_free(t->info);
 	readables_free(t->readables);
+	stats_free(t->stats);
 	free(t);
 }
 
@@ -148,9 +153,51 @@ bool tree_text_at_hand(struct tree *t, uint64_t inode, void *page, size_t room)
 	return true;
 }
 
-void tree_note_read(struct tree *t, int64_t ns)
+/* What is counted as a read: not the few pages of a mount itself. */
+static enum stats_kind kind_of(struct inode i)
 {
-	info_note_read(t->info, ns);
+	if (is_text(i))
+		return STATS_TEXT;
+	switch (i.form) {
+	case FORM_BIN:
+	case FORM_NPY:
+	case FORM_VAL_BIN:
+	case FORM_VAL_NPY:
+		return STATS_BATCH;
+	case FORM_EPOCH_BIN:
+	case FORM_VAL_EPOCH_BIN:
+		return STATS_EPOCH;
+	case FORM_SHARD:
+		return STATS_SHARD;
+	default:
+		return STATS_KINDS;
+	}
+}
+
+void tree_note_read(struct tree *t, uint64_t inode, int64_t n, int64_t ns, bool waited)
+{
+	struct inode i;
+	enum stats_kind kind = inode_unpack(inode, &i) ? kind_of(i) : STATS_KINDS;
+	if (n < 0)
+		tree_note_error(t, (int)n);
+	else if (kind != STATS_KINDS)
+		stats_note_read(t->stats, kind, (size_t)n, ns, waited);
+}
+
+void tree_note_error(struct tree *t, int r)
+{
+	if (r != -ENOENT && r != -ENOTDIR && r != -EISDIR && r != -EINTR)
+		stats_note_error(t->stats);
+}
+
+void tree_note_ahead(struct tree *t, size_t n)
+{
+	stats_note_ahead(t->stats, n);
+}
+
+void tree_note_ahead_read(struct tree *t)
+{
+	stats_note_ahead_read(t->stats);
 }
 
 /* Whether a folder or fixed file of this number is in this mount: others have numbers too. */
@@ -181,7 +228,7 @@ static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attribut
 	case FIXED_STATS:
 	case FIXED_PROM:
 		out->constant = false;
-		out->size = which == FIXED_STATS ? INFO_STATS : INFO_PROM;
+		out->size = which == FIXED_STATS ? STATS_JSON : STATS_PROM;
 		clock_gettime(CLOCK_REALTIME, &out->mtime);
 		break;
 	default:
@@ -328,9 +375,9 @@ static int64_t read_fixed(struct tree *t, uint32_t which, uint64_t off, void *bu
 	else if (which == FIXED_DATASET)
 		r = info_read_dataset(t->info, off, buf, n);
 	else if (which == FIXED_STATS)
-		r = info_read_stats(t->info, off, buf, n);
+		r = stats_read_json(t->stats, off, buf, n);
 	else if (which == FIXED_PROM)
-		r = info_read_prom(t->info, off, buf, n);
+		r = stats_read_prom(t->stats, off, buf, n);
 	/* Who reads has asked for the attributes before, which wait for the text. */
 	return r == -EAGAIN ? -EIO : r;
 }

@@ -45,8 +45,14 @@ int tree_wait_facts(struct tree *t, struct error *err);
 int tree_wait_text(struct tree *t, uint64_t inode, struct error *err);
 /* Whether it can be made without waiting for the network. page: room for `room` bytes, which are overwritten. */
 bool tree_text_at_hand(struct tree *t, uint64_t inode, void *page, size_t room);
-/* A read was answered, ns after it was asked for. */
-void tree_note_read(struct tree *t, int64_t ns);
+/* A read of a file was answered with n bytes or failed with -errno, ns after it was asked for; waited: it was
+ * not at hand. */
+void tree_note_read(struct tree *t, uint64_t inode, int64_t n, int64_t ns, bool waited);
+/* A look-up failed with -errno. */
+void tree_note_error(struct tree *t, int r);
+/* Bytes that nobody has asked for so far were read; and a read that was answered from such. */
+void tree_note_ahead(struct tree *t, size_t n);
+void tree_note_ahead_read(struct tree *t);
 
 /* The object of a name in a folder. 0; -ENOENT (also: the data ends before it), -ENOTDIR, -EAGAIN, or the
  * errno of a piece that can not be counted. */

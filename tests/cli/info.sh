@@ -20,5 +20,6 @@ check "less than a batch is no error" sh -c '"$FINEWEB" info "$1" -o world_size=
 check "a damaged header" fails 1 "odd.bin 3" info "$data/bad/odd.bin"
 check "too few ids" fails 1 "llmc_short.bin" info "$data/bad/llmc_short.bin"
 check "no Parquet" fails 1 "no_magic.parquet PAR1" info "$data/bad/no_magic.parquet"
+check "--watch and --json" fails 2 "--watch --json" info --watch --json "$data/edu"
 check "--watch wants a mount" fails 2 "--watch mounted" info --watch "$data/edu"
 finish

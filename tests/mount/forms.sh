@@ -1,5 +1,5 @@
 #!/bin/sh
-# Batches for eyes: batch_XXXX.txt and .json, what plain tools make of every part of the tree, stats.prom.
+# Batches for eyes: batch_XXXX.txt and .json, what plain tools make of every part of the tree.
 . "$(dirname "$0")/functions.sh"
 
 source=$data/sample/10BT
@@ -91,17 +91,6 @@ tool find "finds every file with its size" '[ "$(find "$mnt/epoch_1" -type f -pr
 tool du "adds up" '[ "$(du -sb --apparent-size "$mnt/rank_0/batch_0000.bin" | cut -f 1)" = 2056 ] && du -s "$mnt" >/dev/null'
 tool grep "searches all of it" 'grep -rq endoftext "$mnt/rank_0"; [ $? = 1 ]'
 tool file "tells NumPy data" 'file "$mnt/rank_0/batch_0000.npy" | grep -qi numpy'
-
-prom() {
-	grep -q '^# TYPE fineweb_reads_total counter$' "$mnt/stats.prom" && [ "$(stat -c %s "$mnt/stats.prom")" = 8192 ] &&
-		[ "$(wc -c <"$mnt/stats.prom")" = 8192 ] && grep -q "^fineweb_read_seconds{mount=\"$mnt\",quantile=\"0.99\"} 0\.0" "$mnt/stats.prom" &&
-		! grep -vE '^(# (HELP|TYPE) .*|[a-z_]+\{[^}]*\} [0-9.]+|)$' "$mnt/stats.prom"
-}
-check "stats.prom is in Prometheus' text format" prom
-percentiles() {
-	"$PYTHON" -c 'import json, sys; s = json.load(open(sys.argv[1])); assert 0 < s["read_p50_us"] <= s["read_p90_us"] <= s["read_p99_us"], s' "$mnt/stats.json"
-}
-check "stats.json has percentiles of reads" percentiles
 unmount
 
 fineweb "$data/tokens/raw" "$mnt" -o batch_size=4,seq_len=256 || exit 99

@@ -193,8 +193,6 @@ int dataset_read_now(struct dataset *d, const struct dataset_object *o, uint64_t
 {
 	if (o->kind == OBJECT_BATCH && fake.cold > 0 && o->number % fake.cold == fake.cold - 1)
 		return -EAGAIN;
-	d->stats.reads++;
-	d->stats.bytes_read += n;
 	if (damaged(o) == 0)
 		fill(d, o, off, buf, n);
 	return damaged(o);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -548,26 +549,96 @@ static void test_readables(void)
 	end();
 }
 
-static void test_latency(void)
+static json_int_t number_in(const json_t *j, const char *kind, const char *key)
 {
-	static char text[16384];
+	return json_integer_value(
+	        json_object_get(kind == NULL ? j : json_object_get(json_object_get(j, "kinds"), kind), key));
+}
+
+static void test_stats(void)
+{
+	static char text[32768];
 	begin(whole);
+	uint64_t batch = must_find("rank_0/batch_0001.bin"), npy = must_find("rank_2/batch_0001.npy"),
+	         epoch = must_find("rank_0/epoch.bin"), shard = must_find("shards/fineweb_train_000000.bin");
 	for (int64_t us = 1; us <= 1000; us++)
-		tree_note_read(t, us * 1000);
+		tree_note_read(t, batch, 100, us * 1000, us == 700);
+	tree_note_read(t, npy, 0, 1000, false);
+	tree_note_read(t, epoch, 1 << 20, 7000, false);
+	tree_note_read(t, shard, 5, 9000000, true);
+	tree_note_read(t, FIXED_README, 50, 1000, false);
+	static const int failures[] = { -EBADMSG, -EIO, -ENOENT, -EINTR };
+	for (size_t i = 0; i < 4; i++) {
+		tree_note_read(t, batch, failures[i], 1000, true);
+		tree_note_error(t, failures[i]);
+	}
+	tree_note_ahead(t, 300);
+	tree_note_ahead(t, 400);
+	tree_note_ahead_read(t);
+	/* Reading is no read of a reader: who answers says what was asked for. */
+	struct tree_rest rest;
+	CU_ASSERT_EQUAL(tree_read(t, batch, 0, text, 10, &rest), 10);
 	read_text(FIXED_STATS, text, sizeof text);
-	unsigned p50 = 0, p90 = 0, p99 = 0;
-	CU_ASSERT(sscanf(strstr(text, "\"read_p50_us\""), "\"read_p50_us\": %u", &p50) == 1);
-	CU_ASSERT(sscanf(strstr(text, "\"read_p90_us\""), "\"read_p90_us\": %u", &p90) == 1);
-	CU_ASSERT(sscanf(strstr(text, "\"read_p99_us\""), "\"read_p99_us\": %u", &p99) == 1);
+	json_t *j = json_loads(text, 0, NULL);
+	CU_ASSERT_FATAL(j != NULL);
+	CU_ASSERT_EQUAL(number_in(j, NULL, "reads"), 1003);
+	CU_ASSERT_EQUAL(number_in(j, NULL, "bytes_read"), 100000 + (1 << 20) + 5);
+	CU_ASSERT_EQUAL(number_in(j, NULL, "errors"), 4);
+	CU_ASSERT_EQUAL(number_in(j, NULL, "ahead_bytes"), 700);
+	CU_ASSERT_EQUAL(number_in(j, NULL, "ahead_reads"), 1);
+	json_int_t p50 = number_in(j, "batch", "p50_us"), p90 = number_in(j, "batch", "p90_us"),
+	           p99 = number_in(j, "batch", "p99_us");
 	CU_ASSERT(p50 >= 500 && p50 <= 625 && p90 >= 900 && p90 <= 1125 && p99 >= 990 && p99 <= 1238);
+	CU_ASSERT_EQUAL(number_in(j, "batch", "max_us"), 1000);
+	CU_ASSERT_EQUAL(number_in(j, "batch", "reads"), 1001);
+	CU_ASSERT_EQUAL(number_in(j, "batch", "bytes"), 100000);
+	CU_ASSERT_EQUAL(number_in(j, "epoch", "max_us"), 7);
+	CU_ASSERT_EQUAL(number_in(j, "epoch", "bytes"), 1 << 20);
+	CU_ASSERT_EQUAL(number_in(j, "shard", "max_us"), 9000);
+	CU_ASSERT_EQUAL(number_in(j, "text", "reads"), 0);
+	CU_ASSERT_EQUAL(number_in(j, "waited", "reads"), 2);
+	CU_ASSERT_EQUAL(number_in(j, "waited", "bytes"), 105);
+	p50 = number_in(j, NULL, "read_p50_us");
+	CU_ASSERT(p50 >= 500 && p50 <= 625 && number_in(j, NULL, "read_max_us") == 9000);
+	json_decref(j);
 	read_text(FIXED_PROM, text, sizeof text);
-	CU_ASSERT_EQUAL(strlen(text), 8192);
-	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_count{mount=\"/mnt/fw\"} 1000\n") != NULL);
-	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_sum{mount=\"/mnt/fw\"} 0.500500\n") != NULL);
-	CU_ASSERT(strstr(text,
-	                 "# TYPE fineweb_reads_total counter\nfineweb_reads_total{mount=\"/mnt/fw\"} 0\n") !=
+	CU_ASSERT_EQUAL(strlen(text), 16384);
+	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_count{mount=\"/mnt/fw\",kind=\"batch\"} 1001\n") !=
 	          NULL);
+	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_sum{mount=\"/mnt/fw\",kind=\"batch\"} 0.500501\n") !=
+	          NULL);
+	CU_ASSERT(strstr(text, "\nfineweb_read_seconds{mount=\"/mnt/fw\",kind=\"shard\",quantile=\"1\"} "
+	                       "0.009000\n") != NULL);
+	CU_ASSERT(strstr(text, "\nfineweb_waited_read_seconds_count{mount=\"/mnt/fw\"} 2\n") != NULL);
+	CU_ASSERT(
+	        strstr(text,
+	               "# TYPE fineweb_reads_total counter\nfineweb_reads_total{mount=\"/mnt/fw\"} 1003\n") !=
+	        NULL);
 	end();
+}
+
+/* Any folder has a label that Prometheus takes, and all of the text has room. */
+static void test_prom_labels(void)
+{
+	static char text[32768];
+	char place[2048] = "/mnt/\"quoted\\ \n\xff \xc3\xa9 ";
+	for (size_t n = strlen(place); n < 2000; n += 2)
+		memcpy(place + n, "\xc3\xa9", 3);
+	for (unsigned cut = 0; cut < 3; cut++) {
+		begin(whole);
+		tree_free(t);
+		CU_ASSERT_FATAL(tree_new(d, place, &t, NULL) == 0);
+		read_text(FIXED_PROM, text, sizeof text);
+		CU_ASSERT_EQUAL(strlen(text), 16384);
+		CU_ASSERT_EQUAL(text[16383], '\n');
+		json_t *j = json_string(text);
+		CU_ASSERT(j != NULL); /* it is UTF-8 */
+		json_decref(j);
+		CU_ASSERT(strstr(text, cut == 0 ? "{mount=\"/mnt/\\\"quoted\\\\ \\n\xef\xbf\xbd \xc3\xa9 "
+		                                : "{mount=\"") != NULL);
+		end();
+		memmove(place + 1, place, strlen(place));
+	}
 }
 
 int main(void)
@@ -587,7 +658,8 @@ int main(void)
 		{ "extended attributes", test_xattrs },
 		{ "README.txt, dataset.json, stats.json", test_texts },
 		{ "batches for eyes", test_readables },
-		{ "stats.prom, and percentiles of reads", test_latency },
+		{ "stats.json and stats.prom: what readers asked for", test_stats },
+		{ "stats.prom of any folder", test_prom_labels },
 		CU_TEST_INFO_NULL,
 	};
 	return unit_main("tree", tests);

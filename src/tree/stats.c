@@ -1,0 +1,299 @@
+#include "tree/stats.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/checked.h"
+#include "base/latency.h"
+#include "token/utf8.h"
+
+#define LABEL 128 /* bytes of the mountpoint that a label has, at most */
+
+/* The kinds, and then all of them together and those that waited. */
+enum { OF_ALL = STATS_KINDS, OF_WAITED, SERIES };
+
+static const char *const series_names[SERIES] = { "batch", "epoch", "shard", "text", "all", "waited" };
+
+struct series {
+	struct latency latency;
+	atomic_uint_fast64_t bytes;
+};
+
+struct stats {
+	struct dataset *d;
+	struct series series[SERIES];
+	atomic_uint_fast64_t errors, ahead_reads, ahead_bytes;
+	char label[LABEL];    /* constant */
+	pthread_mutex_t lock; /* guards what follows */
+	char json[STATS_JSON], prom[STATS_PROM];
+};
+
+/* A label's value is UTF-8; backslash, quote and line feed are escaped. */
+static int set_label(struct stats *s, const char *place)
+{
+	size_t n = strlen(place), to = 0;
+	uint8_t *valid = malloc(3 * n + 1);
+	if (valid == NULL)
+		return -ENOMEM;
+	n = utf8_replace((const uint8_t *)place, n, valid);
+	for (size_t i = 0; i < n && to + 3 < LABEL; i++) {
+		if (valid[i] == '\\' || valid[i] == '"' || valid[i] == '\n')
+			s->label[to++] = '\\';
+		s->label[to++] = valid[i] == '\n' ? 'n' : (char)valid[i];
+	}
+	/* No half of a character at its end. */
+	s->label[utf8_valid((const uint8_t *)s->label, to)] = 0;
+	free(valid);
+	return 0;
+}
+
+int stats_new(struct dataset *d, const char *place, struct stats **out, struct error *err)
+{
+	struct stats *s = calloc(1, sizeof *s);
+	if (s == NULL || set_label(s, place) != 0) {
+		free(s);
+		return fail(err, ENOMEM, "no memory for the counters of the mount");
+	}
+	s->d = d;
+	pthread_mutex_init(&s->lock, NULL);
+	memset(s->json, ' ', sizeof s->json);
+	memset(s->prom, '\n', sizeof s->prom);
+	*out = s;
+	return 0;
+}
+
+void stats_free(struct stats *s)
+{
+	if (s == NULL)
+		return;
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static void add(atomic_uint_fast64_t *to, uint64_t n)
+{
+	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+static void note(struct series *s, size_t n, int64_t ns)
+{
+	latency_note(&s->latency, ns);
+	add(&s->bytes, n);
+}
+
+void stats_note_read(struct stats *s, enum stats_kind kind, size_t n, int64_t ns, bool waited)
+{
+	note(&s->series[kind], n, ns);
+	note(&s->series[OF_ALL], n, ns);
+	if (waited)
+		note(&s->series[OF_WAITED], n, ns);
+}
+
+void stats_note_error(struct stats *s)
+{
+	add(&s->errors, 1);
+}
+
+void stats_note_ahead(struct stats *s, size_t n)
+{
+	add(&s->ahead_bytes, n);
+}
+
+void stats_note_ahead_read(struct stats *s)
+{
+	add(&s->ahead_reads, 1);
+}
+
+/* ---- the numbers, in the order in which they are written ---- */
+
+static const struct {
+	const char *name;
+	bool gauge;
+	const char *help;
+} numbers[] = {
+	{ "reads", false, "Reads of batches, shards and texts that were answered" },
+	{ "bytes_read", false, "Bytes that they were answered with" },
+	{ "ahead_reads", false, "Reads that were answered from what was gathered ahead" },
+	{ "ahead_bytes", false, "Bytes gathered before anybody asked for them" },
+	{ "cache_hits", false, "Pieces that were in the cache" },
+	{ "cache_misses", false, "Pieces that were not" },
+	{ "pieces_fetched", false, "Pieces fetched" },
+	{ "pieces_tokenized", false, "Pieces tokenised" },
+	{ "pieces_cut", false, "Pieces with more tokens than token_count said" },
+	{ "pieces_filled", false, "Pieces with fewer tokens than token_count said" },
+	{ "bytes_fetched", false, "Bytes fetched from servers" },
+	{ "requests", false, "Requests to servers" },
+	{ "retries", false, "Requests that were tried again" },
+	{ "errors", false, "Reads, look-ups and pieces that failed" },
+	{ "blocks_counted", true, "Blocks whose tokens are counted" },
+	{ "memory_bytes", true, "Bytes of buffers" },
+	{ "queue_length", true, "Pieces that wait to be made" },
+	{ "uptime_seconds", true, "Seconds since the mount was made" },
+};
+#define NUMBERS (sizeof numbers / sizeof numbers[0])
+
+static void get_numbers(struct stats *s, uint64_t out[NUMBERS])
+{
+	struct dataset_stats d;
+	uint64_t us;
+	dataset_stats(s->d, &d);
+	const uint64_t all[NUMBERS] = {
+		latency_count(&s->series[OF_ALL].latency, &us),
+		atomic_load(&s->series[OF_ALL].bytes),
+		atomic_load(&s->ahead_reads),
+		atomic_load(&s->ahead_bytes),
+		d.cache_hits,
+		d.cache_misses,
+		d.pieces_fetched,
+		d.pieces_tokenized,
+		d.pieces_cut,
+		d.pieces_filled,
+		d.bytes_fetched,
+		d.requests,
+		d.retries,
+		atomic_load(&s->errors) + d.errors,
+		d.blocks_counted,
+		d.memory_bytes,
+		d.queue_length,
+		d.uptime_seconds,
+	};
+	memcpy(out, all, sizeof all);
+}
+
+static const unsigned percentiles[] = { 50, 90, 99 };
+
+static int add_number(json_t *j, const char *name, uint64_t v)
+{
+	return json_object_set_new(j, name, json_integer((json_int_t)v));
+}
+
+/* prefix, suffix: of the names of percentiles. */
+static int add_percentiles(json_t *j, struct latency *l, const char *prefix, const char *suffix)
+{
+	char name[32];
+	int r = 0;
+	for (size_t k = 0; k < 3; k++) {
+		snprintf(name, sizeof name, "%sp%u%s", prefix, percentiles[k], suffix);
+		r |= add_number(j, name, latency_percentile(l, percentiles[k]));
+	}
+	snprintf(name, sizeof name, "%smax%s", prefix, suffix);
+	return r | add_number(j, name, latency_max(l));
+}
+
+static json_t *json_of_series(struct series *s)
+{
+	uint64_t us;
+	json_t *j = json_object();
+	int r = add_number(j, "reads", latency_count(&s->latency, &us));
+	r |= add_number(j, "bytes", atomic_load(&s->bytes));
+	r |= add_percentiles(j, &s->latency, "", "_us");
+	if (r == 0)
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+static int make_json(struct stats *s)
+{
+	uint64_t n[NUMBERS];
+	json_t *j = json_object(), *kinds = json_object();
+	int r = 0;
+	get_numbers(s, n);
+	for (size_t k = 0; k < NUMBERS; k++)
+		r |= add_number(j, numbers[k].name, n[k]);
+	r |= add_percentiles(j, &s->series[OF_ALL].latency, "read_", "_us");
+	for (size_t k = 0; k < SERIES; k++)
+		if (k != OF_ALL)
+			r |= json_object_set_new(kinds, series_names[k], json_of_series(&s->series[k]));
+	r |= json_object_set(j, "kinds", kinds);
+	memset(s->json, ' ', sizeof s->json);
+	if (r != 0 || json_dumpb(j, s->json, sizeof s->json - 1, JSON_INDENT(2)) >= sizeof s->json)
+		r = -ENOMEM;
+	s->json[sizeof s->json - 1] = '\n';
+	json_decref(kinds);
+	json_decref(j);
+	return r == 0 ? 0 : -ENOMEM;
+}
+
+/* ---- Prometheus ---- */
+
+/* name: of the metric; kind: another label, or "". The quantile 1 is the longest. */
+static int prom_summary(struct buffer *text, const char *name, const char *mount, const char *kind,
+                        struct series *s)
+{
+	uint64_t us, count = latency_count(&s->latency, &us);
+	char labels[LABEL + 48];
+	int r = 0;
+	snprintf(labels, sizeof labels, "mount=\"%s\"%s%s%s", mount, kind[0] == 0 ? "" : ",kind=\"", kind,
+	         kind[0] == 0 ? "" : "\"");
+	for (size_t k = 0; k < 4; k++) {
+		uint64_t v =
+		        k < 3 ? latency_percentile(&s->latency, percentiles[k]) : latency_max(&s->latency);
+		r |= buffer_printf(text, "%s{%s,quantile=\"%g\"} %.6f\n", name, labels,
+		                   k < 3 ? percentiles[k] / 100.0 : 1.0, (double)v / 1e6);
+	}
+	return r | buffer_printf(text, "%s_sum{%s} %.6f\n%s_count{%s} %" PRIu64 "\n", name, labels,
+	                         (double)us / 1e6, name, labels, count);
+}
+
+/* https://prometheus.io/docs/instrumenting/exposition_formats/: empty lines are ignored. */
+static int make_prom(struct stats *s)
+{
+	uint64_t n[NUMBERS];
+	struct buffer text = { 0 };
+	int r = 0;
+	get_numbers(s, n);
+	for (size_t k = 0; k < NUMBERS; k++) {
+		const char *name = numbers[k].name, *end = numbers[k].gauge ? "" : "_total";
+		r |= buffer_printf(&text, "# HELP fineweb_%s%s %s.\n# TYPE fineweb_%s%s %s\n", name, end,
+		                   numbers[k].help, name, end, numbers[k].gauge ? "gauge" : "counter");
+		r |= buffer_printf(&text, "fineweb_%s%s{mount=\"%s\"} %" PRIu64 "\n", name, end, s->label,
+		                   n[k]);
+	}
+	r |= buffer_printf(&text, "# HELP fineweb_read_seconds How long reads took.\n"
+	                          "# TYPE fineweb_read_seconds summary\n");
+	for (size_t k = 0; k < STATS_KINDS; k++)
+		r |= prom_summary(&text, "fineweb_read_seconds", s->label, series_names[k], &s->series[k]);
+	r |= buffer_printf(&text,
+	                   "# HELP fineweb_waited_read_seconds How long those took that were not at hand.\n"
+	                   "# TYPE fineweb_waited_read_seconds summary\n");
+	r |= prom_summary(&text, "fineweb_waited_read_seconds", s->label, "", &s->series[OF_WAITED]);
+	memset(s->prom, '\n', sizeof s->prom);
+	if (r == 0 && text.n <= sizeof s->prom)
+		memcpy(s->prom, text.at, text.n);
+	else
+		r = -ENOMEM;
+	buffer_free(&text);
+	return r;
+}
+
+/* ---- reading ---- */
+
+static int64_t read_text(struct stats *s, int (*make)(struct stats *s), const char *text, size_t size,
+                         uint64_t off, void *buf, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	int64_t r = off == 0 ? make(s) : 0;
+	if (r == 0 && off < size) {
+		r = (int64_t)min_u64(n, size - off);
+		memcpy(buf, text + off, (size_t)r);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int64_t stats_read_json(struct stats *s, uint64_t off, void *buf, size_t n)
+{
+	return read_text(s, make_json, s->json, sizeof s->json, off, buf, n);
+}
+
+int64_t stats_read_prom(struct stats *s, uint64_t off, void *buf, size_t n)
+{
+	return read_text(s, make_prom, s->prom, sizeof s->prom, off, buf, n);
+}
