@@ -23,14 +23,12 @@
 #define SLOW 1024               /* bytes a second, below which an attempt is stalled */
 #define SLOWEST 4096            /* bytes a second over all of it, of which the total time-out is made */
 #define TOTAL_MAX_MS 600000
+/* The streams of one connection share its window and its losses. So a large range takes a connection with
+ * few streams, or a new one at once; all else takes any, and waits for the first to be made. */
+#define LARGE (256u << 10)
+#define LARGE_SHARE 2
+#define SMALL_SHARE 32
 #define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-int64_t hop_now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* What an earlier hop said of the file. */
 static void carry(struct answer *to, const struct answer *from)
@@ -138,6 +136,8 @@ static int prepare(struct slot *s, struct run *run, const char *url, const struc
 		bad |= (long)curl_easy_setopt(e, CURLOPT_PASSWORD, access->secret);
 	}
 	bad |= (long)curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, run->q->fresh ? 1L : 0L);
+	if (!run->large && url_is_https(url))
+		bad |= (long)curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
 	bad |= (long)curl_easy_setopt(e, CURLOPT_URL, url);
 #if LIBCURL_VERSION_NUM >= 0x075500
 	bad |= (long)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -173,14 +173,15 @@ static int prepare(struct slot *s, struct run *run, const char *url, const struc
 }
 
 /* Less than SLOW bytes a second over the stall time-out. Connecting has its own limit. */
-static bool stalled(struct slot *s, struct run *run)
+static bool stalled(void *arg)
 {
-	int64_t now = hop_now_ms(), past = now - run->mark_ms;
+	struct run *run = arg;
+	int64_t now = loop_now_ms(), past = now - run->mark_ms;
 	uint64_t seen = run->got + run->header - run->seen_at_mark;
 	curl_off_t sent_us = 0;
 	if (past < run->t->stall_ms)
 		return false;
-	curl_easy_getinfo(s->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+	curl_easy_getinfo(run->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
 	if (sent_us > 0 && seen < (uint64_t)past * SLOW / 1000)
 		return true;
 	run->mark_ms = now;
@@ -188,34 +189,33 @@ static bool stalled(struct slot *s, struct run *run)
 	return false;
 }
 
-/* Drives one hop to its end. *result is libcurl's word on it when 0 is returned. */
+/* Has one hop driven to its end. *result is libcurl's word on it when 0 is returned. */
 static int drive(struct slot *s, struct run *run, CURLcode *result)
 {
 	const struct request *q = run->q;
-	int running = 1, left, r = 0;
-	CURLMcode m = curl_multi_add_handle(s->multi, s->easy);
-	run->mark_ms = hop_now_ms();
-	while (m == CURLM_OK && r == 0) {
-		m = curl_multi_perform(s->multi, &running);
-		if (m != CURLM_OK || running == 0)
-			break;
-		if (stopped(run->t))
-			r = fail(run->err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
-		else if (stalled(s, run))
-			r = again(run->err, fail(run->err, ETIMEDOUT,
-						 "%s (bytes %s): less than %d bytes a second for"
-						 " %u ms, after %" PRIu64 " bytes", q->name, range_of(q),
-						 SLOW, run->t->stall_ms, run->got));
-		else
-			m = curl_multi_poll(s->multi, NULL, 0, POLL_MS, NULL);
+	struct loop_job job = {
+		.easy = s->easy, .share = run->large ? LARGE_SHARE : SMALL_SHARE, .cut = stalled, .arg = run
+	};
+	run->easy = s->easy;
+	run->mark_ms = loop_now_ms();
+	int r = loop_run(run->t->loop, &job, run->err);
+	if (r != 0)
+		return r;
+	*result = job.code;
+	switch (job.end) {
+	case LOOP_DONE:
+		return 0;
+	case LOOP_CUT:
+		return again(run->err, fail(run->err, ETIMEDOUT,
+					    "%s (bytes %s): less than %d bytes a second for"
+					    " %u ms, after %" PRIu64 " bytes", q->name, range_of(q), SLOW,
+					    run->t->stall_ms, run->got));
+	case LOOP_STOPPED:
+		return fail(run->err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
+	default:
+		return fail(run->err, ENOMEM, "%s (bytes %s): %s", q->name, range_of(q),
+			    curl_easy_strerror(job.code));
 	}
-	CURLMsg *message = curl_multi_info_read(s->multi, &left);
-	if (r == 0 && (m != CURLM_OK || message == NULL))
-		r = fail(run->err, ENOMEM, "%s (bytes %s): %s", q->name, range_of(q), curl_multi_strerror(m));
-	if (r == 0)
-		*result = message->data.result;
-	curl_multi_remove_handle(s->multi, s->easy);
-	return r;
 }
 
 /* libcurl's error as ours. */
@@ -318,7 +318,7 @@ static void fields_free(struct curl_slist *list)
 /* Whether the server of a URL may be asked now; waits a little where it asked for that. */
 static int wait_turn(struct run *run, const char *url)
 {
-	unsigned left = pace_left(&run->t->pace, url, hop_now_ms());
+	unsigned left = pace_left(&run->t->pace, url, loop_now_ms());
 	const char *name = run->q->name;
 	if (left > PACE_WAIT_MS) {
 		int r = again(run->err, fail(run->err, EIO, "%s: the server asked for a pause (status 429), of"
@@ -338,7 +338,7 @@ static void obey(struct run *run, const char *url)
 	unsigned wait = a->status == 429 ? answer_wait_ms(a, (int64_t)time(NULL)) :
 					   (unsigned)min_u64(a->limit_s, 3600) * 1000;
 	if (wait > 0)
-		pace_hold(&run->t->pace, url, hop_now_ms(), wait);
+		pace_hold(&run->t->pace, url, loop_now_ms(), wait);
 }
 
 /* One hop. *to is where it redirects to, malloc'ed by this, or NULL. */
@@ -354,6 +354,7 @@ int hop(struct slot *s, struct run *run, const char *url, const char *if_match, 
 	int r = wait_turn(run, url);
 	if (r != 0)
 		return r;
+	run->large = run->q->range != NULL && run->q->expect >= LARGE;
 	fields = fields_of(if_match, access);
 	r = fields == NULL ? fail(run->err, ENOMEM, "%s: out of memory", run->q->name) :
 			     prepare(s, run, url, access, fields, text);

@@ -1,7 +1,7 @@
 /* hop: one request to one server, without its redirects; the inside of the transfer room, for transfer.c.
  *
- * Each struct run belongs to one thread, a slot to the one that has taken it. With transfer.c and answer.c this is
- * all that includes libcurl.
+ * Each struct run belongs to one thread, a slot to the one that has taken it. With loop.c, transfer.c and
+ * answer.c this is all that includes libcurl.
  */
 #ifndef FW_IO_HOP_H
 #define FW_IO_HOP_H
@@ -9,15 +9,13 @@
 #include <curl/curl.h>
 #include <pthread.h>
 
+#include "io/loop.h"
 #include "io/pace.h"
 #include "io/transfer.h"
 
-#define POLL_MS 50 /* how late `stop` may be seen */
-
-/* An easy handle and the multi handle that drives it and keeps its connection. */
+/* The right to have one transfer under way, and the handle for it. */
 struct slot {
 	CURL *easy;
-	CURLM *multi;
 	struct slot *next;
 };
 
@@ -26,7 +24,8 @@ struct transfers {
 	const atomic_bool *stop[2];
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
-	struct slot *idle; /* the last one used first: its connection is the most likely to live */
+	struct slot *idle;
+	struct loop *loop;
 	unsigned made;
 	_Atomic uint64_t requests, bytes;
 	char *authorities; /* file of certificates that are trusted, NULL: the system's */
@@ -44,14 +43,14 @@ struct run {
 	const char *etag;            /* what a kept redirect had, or NULL */
 	struct sink sink;
 	struct error *err;
-	/* private to hop.c */
+	/* private to hop.c, and the loop's thread's while the transfer is under way */
+	CURL *easy;
 	uint64_t got, header, seen_at_mark;
 	int64_t mark_ms;
 	int code;     /* what a callback ended the transfer with, 0: none did */
+	bool large;
 	bool decided; /* the header has ended: what else looks like one is not looked at */
 };
-
-int64_t hop_now_ms(void); /* of a clock that only goes forward */
 
 static inline const char *range_of(const struct request *q)
 {

@@ -19,7 +19,7 @@ struct http;
 struct http_options {
 	unsigned connect_timeout_ms; /* of one attempt; 0: 10,000 */
 	unsigned stall_timeout_ms;   /* under 1 KiB/s for so long ends the attempt; 0: 15,000 */
-	unsigned connections;        /* at most so many at once, to all servers together; 0: 16 */
+	unsigned connections;        /* at most so many transfers at once, to all servers together; 0: 16 */
 	const atomic_bool *stop;     /* true: every transfer ends within 100 ms with -EINTR; may be NULL */
 	const atomic_bool *stop_too; /* the same, of somebody else */
 };
@@ -30,8 +30,9 @@ struct http_counters {
 };
 
 /* Makes a client. The proxy comes from the usual environment variables, certificates are always
- * checked, against the system's authorities or those in the file SSL_CERT_FILE. Call it after the last fork.
- * 0 or -ENOMEM. */
+ * checked, against the system's authorities or those in the file SSL_CERT_FILE. Call it after the last fork: one
+ * thread drives all transfers, from the first on. Their connections are shared: HTTP/2 where the server has it,
+ * with many small ranges on one, but few large ones. 0 or -ENOMEM. */
 int http_new(const struct http_options *options, struct http **out, struct error *err);
 /* Ends it; every source of it must be closed. NULL-safe. */
 void http_free(struct http *h);

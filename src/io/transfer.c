@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -47,12 +46,14 @@ int transfers_new(const struct http_options *options, struct transfers **out, st
 	const char *authorities = getenv("SSL_CERT_FILE");
 	bool given = authorities != NULL && authorities[0] != '\0';
 	t->authorities = given ? strdup(authorities) : NULL;
-	if (t->accesses == NULL || t->redirects == NULL || (given && t->authorities == NULL)) {
+	int r = loop_new(t->connections, t->stop, &t->loop, err);
+	if (r == 0 && (t->accesses == NULL || t->redirects == NULL || (given && t->authorities == NULL)))
+		r = fail(err, ENOMEM, "out of memory for an HTTP client");
+	if (r == 0)
+		*out = t;
+	else
 		transfers_free(t);
-		return fail(err, ENOMEM, "out of memory for an HTTP client");
-	}
-	*out = t;
-	return 0;
+	return r;
 }
 
 int transfers_access(struct transfers *t, const struct http_access *a, struct error *err)
@@ -62,8 +63,8 @@ int transfers_access(struct transfers *t, const struct http_access *a, struct er
 
 int transfers_pause(struct transfers *t, unsigned ms)
 {
-	int64_t until = hop_now_ms() + ms;
-	for (int64_t left = ms; left > 0 && !stopped(t); left = until - hop_now_ms())
+	int64_t until = loop_now_ms() + ms;
+	for (int64_t left = ms; left > 0 && !stopped(t); left = until - loop_now_ms())
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(left < POLL_MS ? left : POLL_MS) * 1000000L }, NULL);
 	return stopped(t) ? -EINTR : 0;
 }
@@ -71,7 +72,6 @@ int transfers_pause(struct transfers *t, unsigned ms)
 static void slot_free(struct slot *s)
 {
 	curl_easy_cleanup(s->easy);
-	curl_multi_cleanup(s->multi);
 	free(s);
 }
 
@@ -79,6 +79,7 @@ void transfers_free(struct transfers *t)
 {
 	if (t == NULL)
 		return;
+	loop_free(t->loop);
 	while (t->idle != NULL) {
 		struct slot *s = t->idle;
 		t->idle = s->next;
@@ -105,8 +106,7 @@ static struct slot *slot_make(void)
 	if (s == NULL)
 		return NULL;
 	s->easy = curl_easy_init();
-	s->multi = curl_multi_init();
-	if (s->easy != NULL && s->multi != NULL)
+	if (s->easy != NULL)
 		return s;
 	slot_free(s);
 	return NULL;
@@ -175,7 +175,7 @@ static void keep(struct transfers *t, const struct request *q, const char *to, c
 	if (seconds >= 0)
 		ms = (seconds - KEEP_MARGIN_S) * 1000;
 	if (answer->status < 300 && ms > 0)
-		redirects_keep(t->redirects, q->url, to, answer->etag, hop_now_ms() + ms);
+		redirects_keep(t->redirects, q->url, to, answer->etag, loop_now_ms() + ms);
 }
 
 static int run_hops(struct slot *s, struct transfers *t, const struct request *q, struct answer *answer,
@@ -217,7 +217,7 @@ static int run_request(struct slot *s, struct transfers *t, const struct request
 		       unsigned *hops, struct error *err)
 {
 	char etag[ANSWER_ETAG] = "", *further = NULL;
-	char *to = q->keep && !q->fresh ? redirects_find(t->redirects, q->url, hop_now_ms(), etag) : NULL;
+	char *to = q->keep && !q->fresh ? redirects_find(t->redirects, q->url, loop_now_ms(), etag) : NULL;
 	if (to == NULL)
 		return run_hops(s, t, q, answer, hops, err);
 	struct run run = { .t = t, .q = q, .err = err, .etag = etag };
@@ -232,45 +232,21 @@ static int run_request(struct slot *s, struct transfers *t, const struct request
 	return over ? run_hops(s, t, q, answer, hops, err) : r;
 }
 
-/* libcurl leaves SIGPIPE to its user when signals are off, and TLS can raise it. */
-static void sigpipe_block(sigset_t *old)
-{
-	sigset_t pipe;
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, old);
-}
-
-static void sigpipe_restore(const sigset_t *old)
-{
-	static const struct timespec none = { 0 };
-	sigset_t pipe;
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	if (sigismember(old, SIGPIPE) == 0)
-		while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
 int transfer_run(struct transfers *t, const struct request *q, struct answer *answer, unsigned *hops,
 		 struct error *err)
 {
 	struct slot *s = NULL;
 	unsigned unused;
-	sigset_t old;
 	int r = slot_take(t, &s, err);
 	if (r == -EINTR)
 		return fail(err, EINTR, "%s (bytes %s): stopped", q->name, range_of(q));
 	if (r != 0)
 		return r;
 	*answer = (struct answer){ 0 };
-	sigpipe_block(&old);
-	int64_t from = hop_now_ms();
+	int64_t from = loop_now_ms();
 	r = run_request(s, t, q, answer, hops != NULL ? hops : &unused, err);
 	log_debug("GET %s (bytes %s): status %u, %s, %" PRId64 " ms", q->name, range_of(q), answer->status,
-		  r == 0 ? "whole" : errno_name(-r), hop_now_ms() - from);
-	sigpipe_restore(&old);
+		  r == 0 ? "whole" : errno_name(-r), loop_now_ms() - from);
 	slot_give(t, s);
 	return r;
 }

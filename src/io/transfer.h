@@ -1,7 +1,8 @@
 /* transfer: one HTTP request and its answer; the inside of the http room, for http.c alone.
  *
- * A bounded pool of connections, each with the libcurl handles that keep it open. Every function may be
- * called from many threads at once, but for transfers_free. Only transfer.c, hop.c and answer.c include libcurl.
+ * At most http_options.connections are under way at once, over connections that one thread (loop.h) drives.
+ * Every function may be called from many threads at once, but for transfers_free. Only loop.c, transfer.c,
+ * hop.c and answer.c include libcurl.
  */
 #ifndef FW_IO_TRANSFER_H
 #define FW_IO_TRANSFER_H

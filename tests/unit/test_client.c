@@ -3,6 +3,8 @@
 #include "unit/unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,75 @@ static void leaves_servers_alone(void)
 	CU_ASSERT(server_ms() - from >= 1000);
 	source_close(s);
 	http_free(h);
+}
+
+struct caller {
+	pthread_t thread;
+	struct http *h;
+	const struct http_pin *pin;
+	unsigned turn, right, other;
+	int64_t ended;
+	const atomic_bool *stop;
+};
+
+/* Reads until it is stopped, each time into memory that is gone as soon as the read has returned. */
+static void *call(void *arg)
+{
+	static const char *const faults[] = { "~drip;rate=20000", "~silent", "", "~stall" };
+	struct caller *x = arg;
+	struct http_pin pin = *x->pin;
+	struct source *s = NULL;
+	int r = http_open(x->h, server_url(faults[x->turn % 4], "data.bin"), false, &pin, &s, NULL);
+	while (r == 0) {
+		uint8_t *buf = malloc(50000);
+		r = source_read(s, 1000, buf, 50000, NULL);
+		x->right += r == 0 && memcmp(buf, server_data + 1000, 50000) == 0;
+		free(buf);
+	}
+	x->other = r != -EINTR || !atomic_load(x->stop);
+	x->ended = server_ms();
+	source_close(s);
+	return NULL;
+}
+
+#define CALLERS 48
+
+/* How many ms the slowest of many callers takes to end: some wait, some run, some begin just then. */
+static int64_t stop_many(void)
+{
+	atomic_bool stop = false;
+	struct caller x[CALLERS] = { 0 };
+	struct http *h = client((struct http_options){ .connections = 40, .stop = &stop });
+	struct http_pin pin = { 0 };
+	struct source *s = NULL;
+	CU_ASSERT_EQUAL_FATAL(http_open(h, server_url("", "data.bin"), false, &pin, &s, NULL), 0);
+	source_close(s);
+	for (unsigned i = 0; i < CALLERS; i++) {
+		x[i] = (struct caller){ .h = h, .pin = &pin, .turn = i, .stop = &stop };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&x[i].thread, NULL, call, &x[i]), 0);
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+	int64_t from = server_ms(), slowest = 0;
+	unsigned reads = 0;
+	atomic_store(&stop, true);
+	for (unsigned i = 0; i < CALLERS; i++) {
+		pthread_join(x[i].thread, NULL);
+		CU_ASSERT_EQUAL(x[i].other, 0);
+		reads += x[i].right;
+		if (x[i].ended - from > slowest)
+			slowest = x[i].ended - from;
+	}
+	CU_ASSERT(reads > 0);
+	http_free(h);
+	return slowest;
+}
+
+static void stops_many_callers(void)
+{
+	int64_t took = stop_many();
+	for (int i = 0; i < 2 && took > 100; i++)
+		took = stop_many();
+	CU_ASSERT(took <= 100);
 }
 
 static void doubts_once(void)
@@ -260,6 +331,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{ "leaves a server alone that asks for it", leaves_servers_alone },
+		{ "stops many callers at once", stops_many_callers },
 		{ "takes another way after damage", doubts_once },
 		{ "asks through a proxy", uses_proxies },
 		{ "tries each address of a server", tries_each_address },

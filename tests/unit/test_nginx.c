@@ -3,6 +3,7 @@
 #include "unit/unit.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,123 @@ static void trusts_whom_it_is_told(void)
 	http_free(h);
 }
 
+/* A client that trusts the server, and its connection to it. */
+static struct http *tls_client(struct http_pin *pin, const char *name)
+{
+	struct source *s = NULL;
+	struct error err = { 0 };
+	char text[300];
+	snprintf(text, sizeof text, "%s/cert", dir);
+	setenv("SSL_CERT_FILE", text, 1);
+	struct http *h = client();
+	unsetenv("SSL_CERT_FILE");
+	snprintf(text, sizeof text, "https://127.0.0.1:%u/%s", server_second_port(), name);
+	*pin = (struct http_pin){ 0 };
+	CU_ASSERT_EQUAL_FATAL(http_open(h, text, true, pin, &s, &err), 0);
+	source_close(s);
+	return h;
+}
+
+struct reader {
+	pthread_t thread;
+	struct http *h;
+	const struct http_pin *pin;
+	const char *name;
+	unsigned reads, wrong;
+	size_t n;
+};
+
+/* The file has server_data and then zeros. */
+static bool right(const uint8_t *buf, uint64_t off, size_t n)
+{
+	bool same = true;
+	for (size_t i = 0; i < n; i++)
+		same &= buf[i] == (off + i < SERVER_DATA ? server_data[off + i] : 0);
+	return same;
+}
+
+static void *read_some(void *arg)
+{
+	struct reader *x = arg;
+	struct http_pin pin = *x->pin;
+	struct source *s = NULL;
+	struct error err = { 0 };
+	char text[300];
+	snprintf(text, sizeof text, "https://127.0.0.1:%u/%s", server_second_port(), x->name);
+	if (http_open(x->h, text, false, &pin, &s, &err) != 0) {
+		x->wrong++;
+		return NULL;
+	}
+	for (unsigned i = 0; i < x->reads; i++) {
+		uint64_t off = 1000 * (i + 1);
+		uint8_t *buf = malloc(x->n);
+		x->wrong += source_read(s, off, buf, x->n, &err) != 0 || !right(buf, off, x->n);
+		free(buf);
+	}
+	source_close(s);
+	return NULL;
+}
+
+/* Reads ranges of n bytes with so many threads at once. Returns the connections that the server saw, 0 when
+ * one of the requests was not HTTP/2. */
+static unsigned connections(const char *name, unsigned threads, unsigned reads, size_t n)
+{
+	struct reader x[16] = { 0 };
+	struct http_pin pin;
+	char path[300], version[20];
+	unsigned seen[100], many = 0, id, lines = 0;
+	bool other = false;
+	snprintf(path, sizeof path, "%s/tls.log", dir);
+	FILE *f = fopen(path, "w");
+	if (f != NULL)
+		fclose(f);
+	struct http *h = tls_client(&pin, name);
+	for (unsigned i = 0; i < threads; i++) {
+		x[i] = (struct reader){ .h = h, .pin = &pin, .name = name, .reads = reads, .n = n };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&x[i].thread, NULL, read_some, &x[i]), 0);
+	}
+	for (unsigned i = 0; i < threads; i++) {
+		pthread_join(x[i].thread, NULL);
+		CU_ASSERT_EQUAL(x[i].wrong, 0);
+	}
+	http_free(h);
+	f = fopen(path, "r");
+	while (f != NULL && fscanf(f, "%19s %u", version, &id) == 2) {
+		unsigned i = 0;
+		while (i < many && seen[i] != id)
+			i++;
+		if (i == many && many < 100)
+			seen[many++] = id;
+		other |= strcmp(version, "HTTP/2.0") != 0;
+		lines++;
+	}
+	if (f != NULL)
+		fclose(f);
+	/* The server writes a line when it has sent the last byte, perhaps a little later. */
+	CU_ASSERT(lines + threads > threads * reads);
+	return other ? 0 : many;
+}
+
+static void shares_a_connection(void)
+{
+	if (!tls) {
+		unit_skip("openssl cannot make a certificate");
+		return;
+	}
+	CU_ASSERT_EQUAL(connections("large.bin", 8, 20, 4000), 1);
+	CU_ASSERT_EQUAL(connections("large.bin", 2, 1, 1 << 20), 1);
+}
+
+static void spreads_large_ranges(void)
+{
+	if (!tls) {
+		unit_skip("openssl cannot make a certificate");
+		return;
+	}
+	/* Two on a connection at most, of those that are under way at once: 3 to 6. */
+	CU_ASSERT(connections("slow/large.bin", 6, 1, 1 << 20) >= 3);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -165,19 +283,25 @@ int main(void)
 		{ "follows a redirect", follows_a_redirect },
 		{ "trusts no certificate that nobody vouches for", trusts_no_stranger },
 		{ "reads over TLS and HTTP/2 from whom it is told to trust", trusts_whom_it_is_told },
+		{ "shares an HTTP/2 connection", shares_a_connection },
+		{ "spreads large ranges over connections", spreads_large_ranges },
 		CU_TEST_INFO_NULL,
 	};
 	char command[1000], more[1000] = "";
 	int r = 0;
 	dir = server_folder();
+	server_put("large.bin", server_data, SERVER_DATA, 4 << 20);
 	snprintf(command, sizeof command,
 		 "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 "
 		 "-addext subjectAltName=IP:127.0.0.1 -keyout %s/key -out %s/cert >%s/openssl 2>&1",
 		 dir, dir, dir);
 	tls = system(command) == 0;
 	if (tls)
-		snprintf(more, sizeof more, "server { listen 127.0.0.1:%%u ssl http2; ssl_certificate %s/cert; "
-			 "ssl_certificate_key %s/key; root %s; }\n", dir, dir, dir);
+		snprintf(more, sizeof more,
+			 "log_format tls '$server_protocol $connection';\n"
+			 "server { listen 127.0.0.1:%%u ssl http2; ssl_certificate %s/cert;\n"
+			 "ssl_certificate_key %s/key; root %s; access_log %s/tls.log tls;\n"
+			 "location /slow/ { alias %s/; limit_rate 2m; } }\n", dir, dir, dir, dir, dir);
 	if (server_start_nginx(more))
 		r = unit_main("nginx", tests);
 	else
