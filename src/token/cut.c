@@ -226,8 +226,9 @@ static uint64_t contract_folded(const struct cut_kind *k, const uint8_t *p, cons
 		/* o200k takes it along when letters that are no contraction themselves are before it. */
 		if (length == 0 || (k->cases && (i == 0 || i == last || (m->letter >> (i - 1) & 1) == 0)))
 			continue;
+		/* With a capital letter in it too, which begins nothing here. */
 		if (k->cases)
-			begin &= ~((uint64_t)1 << i);
+			begin &= ~((((uint64_t)1 << length) - 1) << i);
 		last = i + length;
 		begin |= (uint64_t)(last < 64) << (last & 63);
 	}

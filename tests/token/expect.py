@@ -3,7 +3,7 @@
 
 usage: expect.py DIR        (DIR is tests/data/tokens, which has gpt2.jsonl)
 
-cl100k.jsonl and o200k.jsonl: ids of the texts of gpt2.jsonl. codepoints.json: for these two, the SHA-256 over the ids of each 4096 code points
+cl100k.jsonl and o200k.jsonl: ids of the texts of gpt2.jsonl and of found(). codepoints.json: of these two, SHA-256 of the ids of each 4096 code points
 in a template. long.json: of words of 20,000 letters. hf/NAME.json: small tokenizer.json files in the shapes that models are published in; hf/ids.jsonl: what tokenizers makes of texts.
 """
 import hashlib
@@ -109,6 +109,16 @@ def long_words():
         yield alphabet, "".join(drawn)
 
 
+def found():
+    """Texts like those that once had other ids."""
+    # A contraction with a small and a capital letter, which begins no word there, just before what a block of bytes does not tell.
+    for tail in ("lL", "rE", "vE", "Ll"):
+        for n in range(5):
+            yield f"town of Rapid'{tail}AB{'c' * n}" + "\ufffd" * 15
+    for n in range(40, 60):
+        yield f"{'e' * n}'lLABc and words behind it, so that they fill the block"
+
+
 def main():
     folder = sys.argv[1]
     lines = [json.loads(line) for line in open(f"{folder}/gpt2.jsonl", encoding="utf-8")]
@@ -122,6 +132,8 @@ def main():
             for line, ids in zip(lines, encode(texts)):
                 kind = "hex" if "hex" in line else "text"
                 out.write(json.dumps({kind: line[kind], "ids": ids}) + "\n")
+            for text, ids in zip(found(), encode(found())):
+                out.write(json.dumps({"text": text, "ids": ids}) + "\n")
         hashes[name] = []
         for at in range(0, 0x110000, 4096):
             points = [c for c in range(at, at + 4096) if not 0xD800 <= c < 0xE000]
