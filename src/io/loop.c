@@ -11,7 +11,8 @@
 
 struct loop {
 	CURLM *multi;
-	const atomic_bool *stop;
+	bool (*stop)(const void *arg);
+	const void *arg;
 	pthread_mutex_t lock;
 	struct loop_job *first, *last; /* submitted and not seen by the thread yet */
 	pthread_t thread;
@@ -27,12 +28,13 @@ int64_t loop_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int loop_new(unsigned idle, const atomic_bool *stop, struct loop **out, struct error *err)
+int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out, struct error *err)
 {
 	struct loop *l = calloc(1, sizeof *l);
 	if (l == NULL)
 		return fail(err, ENOMEM, "out of memory for an HTTP client");
 	l->stop = stop;
+	l->arg = arg;
 	l->multi = curl_multi_init();
 	if (l->multi == NULL) {
 		free(l);
@@ -108,7 +110,7 @@ static void take_ended(struct loop *l)
 
 static void look_after(struct loop *l)
 {
-	bool stopped = l->stop != NULL && atomic_load(l->stop);
+	bool stopped = l->stop(l->arg);
 	int64_t now = loop_now_ms();
 	struct loop_job *next;
 	if (!stopped && now - l->looked_ms < POLL_MS / 2)

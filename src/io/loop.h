@@ -9,7 +9,6 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,9 +18,9 @@
 
 struct loop;
 
-/* idle: connections that are kept open for later transfers, at most. stop: as http_options.stop. 0 or
- * -ENOMEM. The thread starts with the first transfer. */
-int loop_new(unsigned idle, const atomic_bool *stop, struct loop **out, struct error *err);
+/* idle: connections that are kept open for later transfers, at most. stop: whether all is to end; called in the
+ * loop's thread. 0 or -ENOMEM. The thread starts with the first transfer. */
+int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out, struct error *err);
 /* Joins the thread and closes the connections. No transfer may be under way. NULL-safe. */
 void loop_free(struct loop *l);
 

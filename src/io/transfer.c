@@ -22,6 +22,11 @@ static void global_init(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+static bool is_stopped(const void *arg)
+{
+	return stopped(arg);
+}
+
 int transfers_new(const struct http_options *options, struct transfers **out, struct error *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -46,7 +51,7 @@ int transfers_new(const struct http_options *options, struct transfers **out, st
 	const char *authorities = getenv("SSL_CERT_FILE");
 	bool given = authorities != NULL && authorities[0] != '\0';
 	t->authorities = given ? strdup(authorities) : NULL;
-	int r = loop_new(t->connections, t->stop, &t->loop, err);
+	int r = loop_new(t->connections, is_stopped, t, &t->loop, err);
 	if (r == 0 && (t->accesses == NULL || t->redirects == NULL || (given && t->authorities == NULL)))
 		r = fail(err, ENOMEM, "out of memory for an HTTP client");
 	if (r == 0)
