@@ -7,6 +7,7 @@
 #include <syslog.h>
 
 static atomic_int to_syslog;
+static atomic_bool over_line;
 static atomic_int last_level = LOG_LEVEL_WARNING;
 
 void log_open(bool daemon, enum log_level last)
@@ -17,8 +18,13 @@ void log_open(bool daemon, enum log_level last)
 	atomic_store(&last_level, (int)last);
 }
 
+void log_over_line(bool drawn)
+{
+	atomic_store(&over_line, drawn);
+}
+
 __attribute__((format(printf, 2, 0))) static void write_line(enum log_level level, const char *format,
-								  va_list args)
+                                                             va_list args)
 {
 	static const int priority[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 	static const char *const word[] = { "error: ", "warning: ", "", "debug: " };
@@ -33,16 +39,17 @@ __attribute__((format(printf, 2, 0))) static void write_line(enum log_level leve
 	if (atomic_load(&to_syslog))
 		syslog(priority[level], "%s%s", word[level], line);
 	else
-		fprintf(stderr, "fineweb: %s%s\n", word[level], line);
+		fprintf(stderr, "%sfineweb: %s%s\n", atomic_load(&over_line) ? "\r\033[K" : "", word[level],
+		        line);
 }
 
-#define LOG_FUNCTION(name, level)              \
-	void name(const char *format, ...)     \
-	{                                      \
-		va_list args;                  \
-		va_start(args, format);        \
+#define LOG_FUNCTION(name, level)                \
+	void name(const char *format, ...)       \
+	{                                        \
+		va_list args;                    \
+		va_start(args, format);          \
 		write_line(level, format, args); \
-		va_end(args);                  \
+		va_end(args);                    \
 	}
 
 LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)

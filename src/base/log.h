@@ -12,6 +12,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Chooses where lines go (daemon: syslog as "fineweb", else stderr) and the last level that is written. */
 void log_open(bool daemon, enum log_level last);
 
+/* A line that is drawn anew again and again stands on stderr, a terminal, from now on: what is logged erases it. */
+void log_over_line(bool drawn);
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -29,23 +29,86 @@ static double left(const struct progress *p)
 	return p->share < 0 || done <= 0 ? -1 : p->seconds * (1 - p->share) / done;
 }
 
-void progress_line(const struct progress *p, char out[PROGRESS_TEXT])
+#define BAR 24 /* columns of the bar's inside */
+
+/* What a line has, in the order in which it stands there, and the order in which parts are left out where
+ * there is no room: the highest first, 0 never. */
+enum part {
+	PART_BAR,
+	PART_TOKENS,
+	PART_DOCUMENTS,
+	PART_SHARDS,
+	PART_SPEED,
+	PART_BYTES,
+	PART_SHARE,
+	PART_LEFT,
+	PART_ERRORS,
+	PARTS
+};
+static const unsigned char spare[PARTS] = { 7, 2, 5, 4, 3, 6, 0, 1, 0 };
+
+static void bar(double share, char out[BAR + 3])
 {
-	char tokens[16], documents[16], speed[16], rest[64] = "", errors[48] = "";
-	double s = left(p);
-	progress_number((double)p->tokens, tokens);
-	progress_number((double)p->documents, documents);
-	progress_number(rate((double)p->new_tokens, p->seconds), speed);
+	int full = (int)(share * BAR);
+	out[0] = '[';
+	for (int i = 0; i < BAR; i++)
+		out[1 + i] = i < full ? '#' : '.';
+	out[BAR + 1] = ']';
+	out[BAR + 2] = 0;
+}
+
+static void write_parts(const struct progress *p, char part[PARTS][48])
+{
+	char n[16];
+	double s = left(p), share = p->share > 1 ? 1 : p->share;
+	progress_number((double)p->tokens, n);
+	snprintf(part[PART_TOKENS], 48, "%s tokens", n);
+	progress_number((double)p->documents, n);
+	if (p->documents > 0)
+		snprintf(part[PART_DOCUMENTS], 48, "%s documents", n);
+	if (p->shards > 0)
+		snprintf(part[PART_SHARDS], 48, "%" PRIu64 " shard%s", p->shards, p->shards == 1 ? "" : "s");
+	progress_number(rate((double)p->new_tokens, p->seconds), n);
+	snprintf(part[PART_SPEED], 48, "%s tokens/s", n);
+	if (p->text_bytes > 0)
+		snprintf(part[PART_BYTES], 48, "%.1f MB/s", rate((double)p->text_bytes, p->seconds) / 1e6);
+	if (share >= 0) {
+		bar(share, part[PART_BAR]);
+		snprintf(part[PART_SHARE], 48, "%.0f %%", 100 * share);
+	}
 	if (s >= 0 && s < 1e8)
-		snprintf(rest, sizeof rest, ", %.0f %%, %d:%02d:%02d left", 100 * p->share, (int)s / 3600,
-		         (int)s / 60 % 60, (int)s % 60);
+		snprintf(part[PART_LEFT], 48, "%d:%02d:%02d left", (int)s / 3600, (int)s / 60 % 60,
+		         (int)s % 60);
 	if (p->errors > 0)
-		snprintf(errors, sizeof errors, ", %" PRIu64 " error%s", p->errors,
-		         p->errors == 1 ? "" : "s");
-	snprintf(out, PROGRESS_TEXT,
-	         "%s tokens, %s documents, %" PRIu64 " shard%s, %s tokens/s, %.1f MB/s%s%s", tokens,
-	         documents, p->shards, p->shards == 1 ? "" : "s", speed,
-	         rate((double)p->text_bytes, p->seconds) / 1e6, rest, errors);
+		snprintf(part[PART_ERRORS], 48, "%" PRIu64 " error%s", p->errors, p->errors == 1 ? "" : "s");
+}
+
+static size_t join(char part[PARTS][48], char out[PROGRESS_TEXT])
+{
+	size_t n = 0;
+	out[0] = 0;
+	for (unsigned i = 0; i < PARTS; i++)
+		if (part[i][0] != 0)
+			n += (size_t)snprintf(out + n, PROGRESS_TEXT - n, "%s%s",
+			                      n == 0              ? ""
+			                      : i == PART_BAR + 1 ? " "
+			                                          : ", ",
+			                      part[i]);
+	return n;
+}
+
+void progress_line(const struct progress *p, unsigned columns, char out[PROGRESS_TEXT])
+{
+	char part[PARTS][48] = { 0 };
+	write_parts(p, part);
+	if (columns == 0)
+		part[PART_BAR][0] = 0;
+	for (unsigned out_next = 7; join(part, out) > columns && columns > 0 && out_next > 0; out_next--)
+		for (unsigned i = 0; i < PARTS; i++)
+			if (spare[i] == out_next)
+				part[i][0] = 0;
+	if (columns > 0 && columns < PROGRESS_TEXT)
+		out[columns] = 0;
 }
 
 void progress_json(const struct progress *p, bool done, char out[PROGRESS_TEXT])

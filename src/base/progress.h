@@ -18,9 +18,10 @@ struct progress {
 
 #define PROGRESS_TEXT 320
 
-/* "1.24B tokens, 1.20M documents, 12 shards, 8.41M tokens/s, 35.1 MB/s, 43 %, 0:12:31 left"; errors if there
- * are any. */
-void progress_line(const struct progress *p, char out[PROGRESS_TEXT]);
+/* "1.24B tokens, 1.20M documents, 12 shards, 8.41M tokens/s, 35.1 MB/s, 43 %, 0:12:31 left"; errors if there are any.
+ * columns: no line is longer: what is needed least is left out; where there is room a bar stands before it. 0: all of
+ * it, without a bar. */
+void progress_line(const struct progress *p, unsigned columns, char out[PROGRESS_TEXT]);
 /* One JSON object. */
 void progress_json(const struct progress *p, bool done, char out[PROGRESS_TEXT]);
 

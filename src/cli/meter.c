@@ -4,6 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "cli/terminal.h"
+
 #define TERMINAL_NS 200000000
 #define LINE_NS 30000000000
 
@@ -41,7 +44,12 @@ static void show(struct meter *m, bool done)
 		fflush(stdout);
 		return;
 	}
-	progress_line(&p, line);
+	unsigned columns = 0, rows;
+	if (m->terminal)
+		terminal_size(STDERR_FILENO, &columns, &rows);
+	/* The last column stays free: what is erased there would be the next line's. */
+	progress_line(&p, columns > 1 ? columns - 1 : columns, line);
+	log_over_line(m->terminal);
 	fprintf(stderr, m->terminal ? "\r\033[K%s" : "%s\n", line);
 	fflush(stderr);
 	m->drawn = m->terminal;
@@ -68,7 +76,7 @@ void meter_start(struct meter *m, bool quiet, bool json)
 	pthread_condattr_t monotonic;
 	m->quiet = quiet;
 	m->json = json;
-	m->terminal = isatty(STDERR_FILENO) == 1;
+	m->terminal = terminal_is(STDERR_FILENO);
 	m->began_ns = clock_ns();
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -92,6 +100,7 @@ void meter_end(struct meter *m, bool done)
 		show(m, true);
 	else if (m->drawn)
 		fprintf(stderr, "\r\033[K");
+	log_over_line(false);
 	pthread_cond_destroy(&m->end);
 	pthread_mutex_destroy(&m->lock);
 	m->began_ns = 0;
