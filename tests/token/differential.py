@@ -1,23 +1,39 @@
 #!/usr/bin/env python3
 """Ids of the library against those of tiktoken and of Hugging Face's tokenizers, on texts made to differ.
 
-usage: differential.py IDS TOKENIZER[:PATTERN][@PATH] [COUNT] [SEED] [FILE ...]
+usage: differential.py AGREE TOKENIZER[:PATTERN]...
 
-IDS is the program tests/token/ids. TOKENIZER is gpt2, cl100k, o200k or a .tiktoken file with its pattern (against tiktoken), or a
-tokenizer.json (against tokenizers). PATH is an instruction set as encoder_paths names it. COUNT strings (100,000) are made of the lines of
-the FILEs, of every Unicode block, of mutations, splices, invalid UTF-8 and repeats. Prints the first differences and exits with 1 if there
-are any. Needs tiktoken or tokenizers (PyPI).
+AGREE is the program tests/token/agree, which makes the texts (texts.h says of what) and compares. TOKENIZER is gpt2, cl100k, o200k or
+a .tiktoken file with its pattern (against tiktoken), or a tokenizer.json (against tokenizers). Every path of the encoder is held
+against the same ids, and with one string of four a cache of words that is full, one that is off, a stream cut anywhere, the decoder.
+
+First come the documents of tests/data and ../shared/data whole (at most one for ten strings), then FUZZ_STRINGS strings (100,000) that
+FUZZ_SEED (1) chooses. FUZZ_TEXTS names text files with more documents. Prints a line for each tokenizer and path, and a difference as
+the shortest string in hex that still has it; exits with 1 if there is one. Needs tiktoken or tokenizers (PyPI); reads Parquet where
+pyarrow is.
 """
+import array
 import base64
+import glob
+import gzip
+import itertools
+import json
 import os
-import random
 import struct
 import subprocess
 import sys
 import time
 
-VOCAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/token/vocab/")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+VOCAB = TOP + "/src/token/vocab/"
+DATA = [TOP + "/tests/data", os.environ.get("FINEWEB_SHARED", TOP + "/../shared") + "/data"]
 FILES = {"gpt2": "r50k_base.tiktoken", "cl100k": "cl100k_base.tiktoken", "o200k": "o200k_base.tiktoken"}
+CHUNK = 8192  # strings that are made and compared at once
+SHOWN = 5     # differences of a tokenizer that are made short
+
+
+def ranks_of(path):
+    return {base64.b64decode(a): int(b) for a, b in (line.split() for line in open(path, "rb"))}
 
 
 def tiktoken_oracle(name, pattern):
@@ -27,127 +43,207 @@ def tiktoken_oracle(name, pattern):
     openai_public.load_tiktoken_bpe = lambda *a, **k: {}
     definition = {"gpt2": openai_public.r50k_base, "cl100k": openai_public.cl100k_base,
                   "o200k": openai_public.o200k_base}[pattern or name]()
-    path = VOCAB + FILES[name] if name in FILES else name
-    ranks = {base64.b64decode(a): int(b) for a, b in (line.split() for line in open(path, "rb"))}
-    encoding = tiktoken.Encoding("oracle", pat_str=definition["pat_str"], mergeable_ranks=ranks, special_tokens={})
+    encoding = tiktoken.Encoding("oracle", pat_str=definition["pat_str"], special_tokens={},
+                                 mergeable_ranks=ranks_of(VOCAB + FILES[name] if name in FILES else name))
     return lambda texts: [encoding.encode_ordinary(t) for t in texts]
 
 
 def hf_oracle(path):
-    import json
     from tokenizers import Tokenizer
     # Special tokens in a text are text here.
     parsed = json.load(open(path, encoding="utf-8"))
     parsed["added_tokens"] = []
     parsed["post_processor"] = None
     tokenizer = Tokenizer.from_str(json.dumps(parsed))
+    tokenizer.no_truncation()
     return lambda texts: [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-BLOCKS = [(0, 0x80), (0x80, 0x250), (0x250, 0x370), (0x370, 0x530), (0x530, 0x700), (0x700, 0x900), (0x900, 0xE00),
-          (0xE00, 0x1200), (0x1200, 0x1700), (0x1700, 0x1E00), (0x1E00, 0x2000), (0x2000, 0x2100), (0x2100, 0x2C00),
-          (0x2C00, 0x3000), (0x3000, 0x3400), (0x4E00, 0xA000), (0xA000, 0xAC00), (0xAC00, 0xD7FF), (0xE000, 0xF900),
-          (0xF900, 0x10000), (0x10000, 0x11000), (0x11000, 0x14000), (0x16000, 0x17000), (0x1D000, 0x1D800),
-          (0x1E000, 0x1F000), (0x1F000, 0x20000), (0x20000, 0x32400), (0xE0000, 0xE0200), (0x10FF00, 0x110000)]
-SNIPS = ["'s", "'S", "'\u017f", "'ll", "'LL", "'Ve", "'re", "'d", "'m", "''", " ", "  ", "\t", "\n", "\r\n", "\n\n", " \n", "\u3000",
-         "\u00a0", "\u0085", "\u2028", "/", "//\n", "1", "12", "123", "1234", "\u0661", "\u00bd", "\u2167", "a", "A", "aB", "Ab", "ABC",
-         "\u0301", "\u01c5", "\u02b0", "\u4e00", "\u3042", "\u30fb", "\u3099", "!", "...", "(", "\u2014", "$", "\u0378", "\x00", "\u200d",
-         "\ufeff", "\ufffd", "<|endoftext|>", "\U0001f600", "\U0001f468\u200d\U0001f469", "_", "e\u0301", "\u1100\u1161\u11a8", "\u212b"]
+def hf_normalize(path):
+    """What a text is to the file's normalizer, or None where it has none."""
+    from tokenizers import Tokenizer
+    normalizer = Tokenizer.from_file(path).normalizer
+    return normalizer.normalize_str if normalizer is not None else None
 
 
-class Maker:
-    def __init__(self, seed, files):
-        self.r = random.Random(seed)
-        self.lines = [line for f in files for line in open(f, encoding="utf-8", errors="replace", newline="")]
-        self.lines = self.lines or ["The quick brown fox doesn't jump over 12345 lazy dogs.\n"]
+def texts_of(path):
+    """The documents of a data file: bytes."""
+    if path.endswith(".parquet"):
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            return
+        try:
+            table = pyarrow.parquet.read_table(path)
+        except (OSError, ValueError):
+            return
+        for name in ("text", "raw_content", "content"):
+            if name in table.column_names:
+                yield from (t.encode() for t in table.column(name).to_pylist() if isinstance(t, str))
+        return
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
+        try:
+            lines = f.read().split(b"\n")
+        except (OSError, EOFError):
+            return
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        row = row if isinstance(row, dict) else {}
+        if isinstance(row.get("hex"), str):
+            yield bytes.fromhex(row["hex"])
+        for name in ("text", "raw_content", "content"):
+            if isinstance(row.get(name), str):
+                yield row[name].encode("utf-8", "surrogatepass")
 
-    def point(self):
-        low, high = self.r.choice(BLOCKS)
-        c = self.r.randrange(low, high)
-        return "\ufffd" if 0xD800 <= c < 0xE000 else chr(c)
 
-    def block(self):
-        low, high = self.r.choice(BLOCKS)
-        return "".join(chr(c) for c in (self.r.randrange(low, high) for _ in range(self.r.randrange(1, 30)))
-                       if not 0xD800 <= c < 0xE000)
+def documents():
+    paths = [p for top in DATA for kind in ("parquet", "jsonl", "jsonl.gz")
+             for p in sorted(glob.glob(f"{glob.escape(top)}/**/*.{kind}", recursive=True))]
+    found = dict.fromkeys(t for p in paths for t in texts_of(p))
+    for path in os.environ.get("FUZZ_TEXTS", "").split():
+        text = open(path, "rb").read()
+        found.update(dict.fromkeys(text[i:i + 20000] for i in range(0, len(text), 20000)))
+    return list(found)
 
-    def line(self):
-        text = self.r.choice(self.lines)
-        at = self.r.randrange(len(text))
-        return text[at:at + self.r.randrange(1, 200)]
 
-    def mutated(self):
-        text = list(self.line())
-        for _ in range(self.r.randrange(1, 6)):
-            at = self.r.randrange(len(text) + 1)
-            text[at:at + self.r.randrange(3)] = self.r.choice(SNIPS) if self.r.random() < .6 else self.point()
-        return "".join(text)
+def packed(texts):
+    return struct.pack("<I", len(texts)) + array.array("I", map(len, texts)).tobytes() + b"".join(texts)
 
-    def snips(self):
-        return "".join(self.r.choice(SNIPS) for _ in range(self.r.randrange(1, 16)))
 
-    def repeat(self):
-        unit = self.r.choice(SNIPS) if self.r.random() < .7 else self.block()
-        text = unit * self.r.randrange(1, 5000 if self.r.random() < .01 else 90)
-        return self.r.choice(SNIPS) + text + self.r.choice(SNIPS) if self.r.random() < .5 else text
+class Agree:
+    """The program, and what it counted."""
 
-    def spliced(self):
-        return "".join(self.r.choice([self.line, self.snips, self.block])() for _ in range(self.r.randrange(2, 5)))
+    def __init__(self, program, name, pattern):
+        self.p = subprocess.Popen([program, name, pattern], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.checks = self.p.stdout.readline().decode().split()
+        if not self.checks:
+            sys.exit(f"{program} {name} {pattern} failed")
+        self.totals = [[0] * 5 for _ in self.checks]
 
-    def letters(self):
-        alphabet = self.r.choice(["ab", "etaoinshrdlu", "abcdefghijklmnopqrstuvwxyz", "aA", "aA1 ", "\u00e9e", "^=-", " \n\ta"])
-        n = self.r.randrange(1, 3000 if self.r.random() < .01 else 60)
-        return "".join(self.r.choice(alphabet) for _ in range(n))
+    def read(self, n):
+        got = self.p.stdout.read(n)
+        if len(got) < n:
+            sys.exit(f"the program died, status {self.p.wait()}: the chunk that is named last")
+        return got
 
-    def invalid(self):
-        text = bytearray(self.spliced().encode())
-        for _ in range(self.r.randrange(1, 5)):
-            at = self.r.randrange(len(text) + 1)
-            text[at:at + self.r.randrange(2)] = self.r.choice([b"\xff", b"\x80", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\x80",
-                                                               b"\xc0\xaf", b"\xf4\x90\x80\x80", bytes([self.r.randrange(256)])])
-        return bytes(text)
+    def send(self, *parts):
+        for part in parts:
+            self.p.stdin.write(part)
+        self.p.stdin.flush()
 
-    def make(self):
-        made = self.r.choice([self.line, self.mutated, self.mutated, self.snips, self.repeat, self.spliced, self.letters,
-                              self.block, self.invalid])()
-        return made if isinstance(made, bytes) else made.encode()
+    def make(self, seed, chunk, n):
+        self.send(b"M", struct.pack("<QQI", seed, chunk, n))
+        n = struct.unpack("<I", self.read(4))[0]
+        lengths = array.array("I", self.read(4 * n))
+        ends = list(itertools.accumulate(lengths))
+        all_bytes = self.read(ends[-1])
+        return [all_bytes[end - k:end] for end, k in zip(ends, lengths)]
+
+    def start(self, texts, plain, ids):
+        flat = array.array("I", itertools.chain.from_iterable(ids)).tobytes()
+        self.send(b"C", packed(texts), packed(plain), struct.pack("<I", len(ids)),
+                  array.array("I", map(len, ids)).tobytes(), flat)
+
+    def answer(self, count=True):
+        """The differences, (text, check) each."""
+        for total in self.totals:
+            for i, v in enumerate(struct.unpack("<5Q", self.read(40))):
+                total[i] += v if count else 0
+        shown = struct.unpack("<I", self.read(4))[0]
+        return [struct.unpack("<II", self.read(8)) for _ in range(shown)]
+
+
+class Run:
+    def __init__(self, program, tokenizer):
+        self.tokenizer = os.path.basename(tokenizer)
+        name, _, pattern = tokenizer.partition(":")
+        self.agree = Agree(program, name, pattern)
+        self.oracle = hf_oracle(name) if name.endswith(".json") else tiktoken_oracle(name, pattern)
+        self.normalize = hf_normalize(name) if name.endswith(".json") else None
+        self.oracle_seconds = 0
+        self.shown = 0
+
+    def judged(self, texts):
+        """What the texts are when they are decoded again, and their ids."""
+        begin = time.monotonic()
+        plain = [t.decode("utf-8", "replace") for t in texts]
+        ids = self.oracle(plain)
+        if self.normalize:
+            plain = [p if p.isascii() else self.normalize(p) for p in plain]
+        self.oracle_seconds += time.monotonic() - begin
+        return [p.encode() for p in plain], ids
+
+    def take(self, texts):
+        for text, check in self.agree.answer():
+            if self.shown < SHOWN:
+                self.shown += 1
+                self.show(texts[text], check)
+
+    def differs(self, text, check):
+        plain, ids = self.judged([text])
+        self.agree.start([text], plain, ids)
+        return any(c == check for _, c in self.agree.answer(False))
+
+    def show(self, text, check):
+        again = self.differs(text, check)
+        n = len(text) // 2 if again else 0
+        while n > 0:
+            i, before = 0, len(text)
+            while i < len(text):
+                less = text[:i] + text[i + n:]
+                if self.differs(less, check):
+                    text = less
+                else:
+                    i += n
+            n = n // 2 if n > 1 or len(text) == before else 1
+        print(f"{self.tokenizer} {self.agree.checks[check]}: differs{'' if again else ', but not once more'}: {text.hex()}\n"
+              f"  theirs: {self.judged([text])[1][0][:40]}", flush=True)
+
+    def chunks(self, documents, strings, seed):
+        for i in range(0, len(documents), 256):
+            yield documents[i:i + 256]
+        for i in range(0, strings, CHUNK):
+            yield self.agree.make(seed, i // CHUNK, min(CHUNK, strings - i))
+
+    def all(self, documents, strings, seed):
+        begin = said = time.monotonic()
+        self.agree.send(b"D", packed(documents))
+        documents = documents[::len(documents) * 10 // max(strings, 1) + 1]
+        before = None
+        for texts in itertools.chain(self.chunks(documents, strings, seed), [None]):
+            # The program compares what was judged before, while the next is judged.
+            if before:
+                self.agree.start(*before)
+            now = (texts, *self.judged(texts)) if texts else None
+            if before:
+                self.take(before[0])
+            before = now
+            if time.monotonic() - said > 60:
+                said = time.monotonic()
+                print(f"{self.tokenizer}: {self.agree.totals[0][0]} strings after {said - begin:.0f} s", file=sys.stderr, flush=True)
+        return self.report(len(documents), seed, time.monotonic() - begin)
+
+    def report(self, documents, seed, seconds):
+        differences = 0
+        for check, (strings, size, ids, different, ns) in zip(self.agree.checks, self.agree.totals):
+            differences += different
+            print(f"{self.tokenizer:12} {check:10} {strings} strings {size} bytes {ids} ids {different} differences {ns / 1e9:.1f} s")
+        print(f"{self.tokenizer:12} {documents} documents whole, seed {seed}, oracle {self.oracle_seconds:.0f} s, all {seconds:.0f} s",
+              flush=True)
+        self.agree.p.stdin.close()
+        return differences + (self.agree.p.wait() != 0)
 
 
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    program, tokenizer = sys.argv[1:3]
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 100_000
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    maker = Maker(seed, sys.argv[5:])
-    name, _, path = tokenizer.rpartition("@")
-    if not name or "/" in path:
-        name, path = tokenizer, ""
-    name, _, pattern = name.partition(":")
-    oracle = hf_oracle(name) if name.endswith(".json") else tiktoken_oracle(name, pattern)
-    ours = subprocess.Popen([program, name, pattern, *([path] if path else [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    done = different = 0
-    start = time.time()
-    while done < count:
-        texts = [maker.make() for _ in range(min(200, count - done))]
-        want = oracle([t.decode("utf-8", "replace") for t in texts])
-        for text, ids in zip(texts, want):
-            ours.stdin.write(struct.pack("<I", len(text)) + text)
-            ours.stdin.flush()
-            head = ours.stdout.read(4)
-            if len(head) < 4:
-                sys.exit(f"{program} died on {text!r}")
-            n = struct.unpack("<I", head)[0]
-            got = list(struct.unpack(f"<{n}I", ours.stdout.read(4 * n)))
-            if got != list(ids):
-                different += 1
-                if different <= 10:
-                    at = next((i for i, (a, b) in enumerate(zip(got, ids)) if a != b), min(len(got), len(ids)))
-                    print(f"differs: {text[:300]!r}\n  ours {got[at:at + 8]}, theirs {list(ids)[at:at + 8]}, from id {at}", flush=True)
-        done += len(texts)
-    ours.stdin.close()
-    print(f"{tokenizer}: {done} strings, seed {seed}, {different} different, {time.time() - start:.0f} s", flush=True)
-    sys.exit(different > 0 or ours.wait() != 0)
+    strings = int(os.environ.get("FUZZ_STRINGS", 100_000))
+    seed = int(os.environ.get("FUZZ_SEED", 1))
+    texts = documents()
+    sys.exit(sum(Run(sys.argv[1], t).all(texts, strings, seed) for t in sys.argv[2:]) > 0)
 
 
 if __name__ == "__main__":
