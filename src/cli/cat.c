@@ -142,6 +142,8 @@ static int put_where(struct cat *c, const struct origin *rows)
 static int put_readable(struct cat *c, struct error *err)
 {
 	const struct options *o = c->facts.options;
+	const struct text_form form = { o->batch_size, o->seq_len + 1, c->facts.width,
+		                        o->bos,        o->eos,         c->tokenizer };
 	struct origin *rows = NULL;
 	int r = 0;
 	if (c->form == FORM_TEXT && !c->where)
@@ -155,8 +157,7 @@ static int put_readable(struct cat *c, struct error *err)
 	else if (c->where)
 		r = put_where(c, rows);
 	else
-		r = text_of_batch(&c->out, c->bytes, c->facts.width, c->object.rank, o->batch_size,
-		                  o->seq_len + 1, rows, c->tokenizer, err);
+		r = text_of_batch(&c->out, c->bytes, &form, c->object.rank, rows, err);
 	origin_free(rows, o->batch_size);
 	return r == 0 ? output_buffer(&c->out, err) : r;
 }

@@ -119,6 +119,8 @@ static int write_text(struct readables *r, const struct dataset_object *batch, b
                       struct error *err)
 {
 	const struct options *o = r->facts.options;
+	const struct text_form form = { o->batch_size, o->seq_len + 1, r->facts.width,
+		                        o->bos,        o->eos,         r->tokenizer };
 	struct origin *rows = NULL;
 	uint8_t *ids = NULL;
 	int result = 0;
@@ -130,8 +132,7 @@ static int write_text(struct readables *r, const struct dataset_object *batch, b
 		result = origin_batch(r->origins, batch, json, &rows, err);
 	if (result == 0)
 		result = json ? text_of_origin(out, rows, o->batch_size, err)
-		              : text_of_batch(out, ids, r->facts.width, batch->rank, o->batch_size,
-		                              o->seq_len + 1, rows, r->tokenizer, err);
+		              : text_of_batch(out, ids, &form, batch->rank, rows, err);
 	origin_free(rows, o->batch_size);
 	free(ids);
 	return result;

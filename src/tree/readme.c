@@ -7,11 +7,11 @@ static int head(struct buffer *out, const struct dataset_facts *f, const char *p
 {
 	int r = 0;
 	if (f->sample)
-		r |= buffer_printf(out,
-		                   "This is the small sample of FineWeb that comes with the program, because "
-		                   "no source was "
-		                   "named. Mount yours: fineweb SOURCE %s\n\n",
-		                   place);
+		r |= buffer_printf(
+		        out,
+		        "This is the small sample of FineWeb that comes with the program, because no\n"
+		        "source was named. Mount yours: fineweb SOURCE %s\n\n",
+		        place);
 	r |= buffer_printf(out, "Batches of tokens as plain files\n================================\n\n");
 	for (size_t i = 0; i < f->pins && i < 8; i++)
 		r |= buffer_printf(out, "  %-11s %s\n", i == 0 ? "source" : "", f->pinned[i]);
@@ -25,11 +25,11 @@ static int numbers(struct buffer *out, const struct dataset_facts *f)
 	const struct options *o = f->options;
 	char text[24];
 	int r = buffer_printf(out, "  %-11s %s, %s little-endian\n", "tokens", f->tokenizer, f->dtype);
-	r |= buffer_printf(out,
-	                   "  %-11s %" PRIu32 " sequences of %" PRIu32
-	                   " tokens and the next one: shape (%" PRIu32 ", %" PRIu32 "), %" PRIu64 " bytes\n",
-	                   "a batch", o->batch_size, o->seq_len, o->batch_size, o->seq_len + 1,
-	                   f->batch_bytes);
+	r |= buffer_printf(
+	        out,
+	        "  %-11s %" PRIu32 " sequences of %" PRIu32 " tokens and the next one: shape (%" PRIu32
+	        ", %" PRIu32 "),\n  %-11s %" PRIu64 " bytes\n",
+	        "a batch", o->batch_size, o->seq_len, o->batch_size, o->seq_len + 1, "", f->batch_bytes);
 	if (o->world_size == 1)
 		r |= buffer_printf(out, "  %-11s 1: rank_0/\n", "ranks");
 	else
@@ -73,7 +73,7 @@ static int reading(struct buffer *out, const struct dataset_facts *f, const char
 	                   place);
 	r |= buffer_printf(
 	        out,
-	        "\nA batch as text, and where its rows are from (made when somebody looks; not listed)\n\n"
+	        "\nA batch as text, and where its rows are from (not listed, made when asked for)\n\n"
 	        "    less %s/rank_0/batch_0000.txt\n"
 	        "    jq . %s/rank_0/batch_0000.json\n",
 	        place, place);
@@ -87,33 +87,32 @@ static int reading(struct buffer *out, const struct dataset_facts *f, const char
 static int advice(struct buffer *out, const struct dataset_facts *f)
 {
 	const struct options *o = f->options;
-	int r = buffer_printf(out, "\nTo resume a run, open the next file. ");
+	int r = buffer_printf(out, "\nTo resume a run, open the next file.");
 	if (o->stride == STRIDE_SEQUENCE)
-		r |= buffer_printf(out,
-		                   "To go on with another number of ranks or another batch size,\n"
-		                   "mount with start=S, the sequences that are consumed: after k batches of "
-		                   "each rank of this mount\n"
-		                   "S = %" PRIu64 " + k * %" PRIu64 ".\n",
-		                   o->start, (uint64_t)o->world_size * o->batch_size);
+		r |= buffer_printf(
+		        out,
+		        " To go on with another number of ranks or\n"
+		        "another batch size, mount with start=S, the sequences that are consumed:\n"
+		        "after k batches of each rank of this mount S = %" PRIu64 " + k * %" PRIu64 ".\n",
+		        o->start, (uint64_t)o->world_size * o->batch_size);
 	else
-		r |= buffer_printf(out, "Under stride=piece world_size and batch_size must stay the same.\n");
-	r |= buffer_printf(out, o->list == LIST_ALL
-	                                ? "\nA listing waits until all is counted, so that a glob or a copy "
-	                                  "never sees half an epoch. A batch opened\n"
-	                                  "by its name does not wait for the others.\n"
-	                                : "\nA listing ends where counting has come to (list=counted), "
-	                                  "because counting means fetching the text: a\n"
-	                                  "glob may see half an epoch. Open batches by their names, or mount "
-	                                  "with list=all.\n");
+		r |= buffer_printf(out,
+		                   " Under stride=piece world_size and\nbatch_size must stay the same.\n");
 	r |= buffer_printf(
-	        out, "\nThe bytes never change while the parameters are the same; dataset.json has them all, "
-	             "and the\n"
-	             "fingerprint that another mount can ask for with fingerprint=. stats.json has live "
-	             "counters,\n"
-	             "stats.prom (not listed) the same for Prometheus.\n"
-	             "\nA read that fails has an errno that says why, and the log says more. A program that "
-	             "reads through mmap\n"
-	             "gets SIGBUS instead: use read() where that matters.\n"
+	        out,
+	        o->list == LIST_ALL
+	                ? "\nA listing waits until all is counted, so that a glob or a copy never sees\n"
+	                  "half an epoch. A batch opened by its name does not wait for the others.\n"
+	                : "\nA listing ends where counting has come to (list=counted), because counting\n"
+	                  "means fetching the text: a glob may see half an epoch. Open batches by their\n"
+	                  "names, or mount with list=all.\n");
+	r |= buffer_printf(
+	        out, "\nThe bytes never change while the parameters are the same; dataset.json has them\n"
+	             "all, and the fingerprint that another mount can ask for with fingerprint=.\n"
+	             "stats.json has live counters, stats.prom (not listed) the same for Prometheus;\n"
+	             "fineweb info MOUNT --watch shows them.\n"
+	             "\nA read that fails has an errno that says why, and the log says more. A program\n"
+	             "that reads through mmap gets SIGBUS instead: use read() where that matters.\n"
 	             "\nKeep updatedb out of the mount: PRUNEFS=\"fuse.fineweb\" in /etc/updatedb.conf.\n");
 	return r;
 }

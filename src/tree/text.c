@@ -10,33 +10,40 @@
 #include "token/decoder.h"
 #include "token/utf8.h"
 
-static int decode_row(struct buffer *out, const uint8_t *ids, unsigned width, uint32_t columns,
-                      const struct tokenizer *t, struct error *err)
+/* A document begins on a line of its own: before its bos, or behind the eos of the one before. */
+static int decode_row(struct buffer *out, const uint8_t *ids, const struct text_form *f, struct error *err)
 {
 	struct decoder d = { 0 };
+	uint8_t last = '\n';
+	bool ended = false;
 	int r = 0;
-	for (uint32_t i = 0; i < columns && r == 0; i++) {
+	for (uint32_t i = 0; i < f->columns && r == 0; i++) {
 		size_t n;
-		const uint8_t *bytes = tokenizer_bytes(
-		        t, width == 2 ? load_u16(ids + 2 * i) : load_u32(ids + 4 * (size_t)i), &n);
-		if (n > 0)
+		int64_t id = f->width == 2 ? load_u16(ids + 2 * i) : load_u32(ids + 4 * (size_t)i);
+		const uint8_t *bytes = tokenizer_bytes(f->tokenizer, (uint32_t)id, &n);
+		if (last != '\n' && (id == f->bos || ended))
+			r = decoder_put(&d, (const uint8_t *)"\n", 1, out, err);
+		if (n > 0 && r == 0)
 			r = decoder_put(&d, bytes, n, out, err);
+		if (n > 0)
+			last = bytes[n - 1];
+		ended = f->bos < 0 && id == f->eos;
 	}
 	return r == 0 ? decoder_end(&d, out, err) : r;
 }
 
-int text_of_batch(struct buffer *out, const void *ids, unsigned width, uint32_t rank, uint32_t rows,
-                  uint32_t columns, const struct origin *from, const struct tokenizer *t, struct error *err)
+int text_of_batch(struct buffer *out, const void *ids, const struct text_form *f, uint32_t rank,
+                  const struct origin *from, struct error *err)
 {
-	size_t bytes = (size_t)columns * width;
+	size_t bytes = (size_t)f->columns * f->width;
 	int r = 0;
-	for (uint32_t i = 0; i < rows && r == 0; i++) {
+	for (uint32_t i = 0; i < f->rows && r == 0; i++) {
 		r = buffer_printf(out,
 		                  "=== rank %" PRIu32 ", row %" PRIu32 ": %s, piece %" PRIu32
 		                  ", sequence %" PRIu64 "\n",
 		                  rank, i, from[i].file, from[i].piece, from[i].sequence);
 		if (r == 0)
-			r = decode_row(out, (const uint8_t *)ids + i * bytes, width, columns, t, err);
+			r = decode_row(out, (const uint8_t *)ids + i * bytes, f, err);
 		if (r == 0)
 			r = buffer_printf(out, "\n");
 	}

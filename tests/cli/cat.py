@@ -67,8 +67,16 @@ def forms():
     text = run("cat", *w, "--batch", 2, "--format", "text")[1].decode("utf-8")
     rows = re.split(r"^=== rank \d+, row \d+: .*\n", text, flags=re.M)
     equal(len(rows), 5, "text: four rows")
-    ids = run("decode", "--format", "u16", input=raw[:2050])[1].decode("utf-8")
-    equal(rows[1], ids + "\n", "text: a row is what decode makes of its ids")
+    mark, inside = "<|endoftext|>", 0
+    for k in range(4):
+        want = run("decode", "--format", "u16", input=raw[2050 * k:2050 * (k + 1)])[1].decode("utf-8")
+        want = want[:1] + re.sub(r"(?<!\n)" + re.escape(mark), "\n" + mark, want[1:])
+        inside += ("\n" + mark) in want
+        equal(rows[k + 1], want + "\n", "text: row %d is what decode makes of its ids, documents begin lines" % k)
+    ok(inside > 0, "text: documents begin inside of rows")
+    text = run("cat", *w, "-o", "bos=none,eos=50256", "--batch", 2, "--format", "text")[1].decode("utf-8")
+    ok(all(re.search(re.escape(mark) + r"(\n|$)", x) for x in text.split("\n") if mark in x) and text.count(mark) > 3,
+       "text: behind eos, where that is what divides them", text)
     where = lines("cat", *w, "--batch", 2, "--where")
     ok(all(re.match(r"batch 2 row \d+: 000_0000\d.parquet piece \d+ sequence \d+$", x) for x in where if x[0] != " "),
        "--where: a line for each row", *where[:3])
