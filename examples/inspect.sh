@@ -26,4 +26,4 @@ echo
 head -c 600 "$mnt/rank_0/batch_0000.json"
 
 echo "== What has it done so far?"
-cat "$mnt/stats.json"
+head -n 23 "$mnt/stats.json"

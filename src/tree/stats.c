@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +28,10 @@ struct stats {
 	struct dataset *d;
 	struct series series[SERIES];
 	atomic_uint_fast64_t errors, ahead_reads, ahead_bytes;
-	char label[LABEL];    /* constant */
-	pthread_mutex_t lock; /* guards what follows */
-	char json[STATS_JSON], prom[STATS_PROM];
+	char label[LABEL];           /* constant */
+	size_t json_size, prom_size; /* constant */
+	pthread_mutex_t lock;        /* guards what follows */
+	struct buffer json, prom;
 };
 
 /* A label's value is UTF-8; backslash, quote and line feed are escaped. */
@@ -53,6 +53,9 @@ static int set_label(struct stats *s, const char *place)
 	return 0;
 }
 
+static int make_json(struct stats *s);
+static int make_prom(struct stats *s);
+
 int stats_new(struct dataset *d, const char *place, struct stats **out, struct error *err)
 {
 	struct stats *s = calloc(1, sizeof *s);
@@ -62,8 +65,12 @@ int stats_new(struct dataset *d, const char *place, struct stats **out, struct e
 	}
 	s->d = d;
 	pthread_mutex_init(&s->lock, NULL);
-	memset(s->json, ' ', sizeof s->json);
-	memset(s->prom, '\n', sizeof s->prom);
+	if (make_json(s) != 0 || make_prom(s) != 0) {
+		stats_free(s);
+		return fail(err, ENOMEM, "no memory for the counters of the mount");
+	}
+	s->json_size = s->json.n;
+	s->prom_size = s->prom.n;
 	*out = s;
 	return 0;
 }
@@ -73,6 +80,8 @@ void stats_free(struct stats *s)
 	if (s == NULL)
 		return;
 	pthread_mutex_destroy(&s->lock);
+	buffer_free(&s->json);
+	buffer_free(&s->prom);
 	free(s);
 }
 
@@ -168,56 +177,58 @@ static void get_numbers(struct stats *s, uint64_t out[NUMBERS])
 
 static const unsigned percentiles[] = { 50, 90, 99 };
 
-static int add_number(json_t *j, const char *name, uint64_t v)
+/* Digits of any number: what has the same room in every text of a file, so that its size never changes. */
+#define DIGITS "20"
+
+static int add_number(struct buffer *b, const char *indent, const char *name, const char *end, uint64_t v,
+                      bool last)
 {
-	return json_object_set_new(j, name, json_integer((json_int_t)v));
+	char key[40];
+	snprintf(key, sizeof key, "\"%s%s\":", name, end);
+	return buffer_printf(b, "%s%-20s%" DIGITS PRIu64 "%s\n", indent, key, v, last ? "" : ",");
 }
 
-/* prefix, suffix: of the names of percentiles. */
-static int add_percentiles(json_t *j, struct latency *l, const char *prefix, const char *suffix)
+/* indent, prefix: of the names. */
+static int add_percentiles(struct buffer *b, struct latency *l, const char *indent, const char *prefix,
+                           bool last)
 {
 	char name[32];
 	int r = 0;
 	for (size_t k = 0; k < 3; k++) {
-		snprintf(name, sizeof name, "%sp%u%s", prefix, percentiles[k], suffix);
-		r |= add_number(j, name, latency_percentile(l, percentiles[k]));
+		snprintf(name, sizeof name, "%sp%u", prefix, percentiles[k]);
+		r |= add_number(b, indent, name, "_us", latency_percentile(l, percentiles[k]), false);
 	}
-	snprintf(name, sizeof name, "%smax%s", prefix, suffix);
-	return r | add_number(j, name, latency_max(l));
+	snprintf(name, sizeof name, "%smax", prefix);
+	return r | add_number(b, indent, name, "_us", latency_max(l), last);
 }
 
-static json_t *json_of_series(struct series *s)
+static int add_series(struct buffer *b, struct series *s, const char *name, bool last)
 {
+	static const char indent[] = "      ";
 	uint64_t us;
-	json_t *j = json_object();
-	int r = add_number(j, "reads", latency_count(&s->latency, &us));
-	r |= add_number(j, "bytes", atomic_load(&s->bytes));
-	r |= add_percentiles(j, &s->latency, "", "_us");
-	if (r == 0)
-		return j;
-	json_decref(j);
-	return NULL;
+	int r = buffer_printf(b, "    \"%s\": {\n", name);
+	r |= add_number(b, indent, "reads", "", latency_count(&s->latency, &us), false);
+	r |= add_number(b, indent, "bytes", "", atomic_load(&s->bytes), false);
+	r |= add_percentiles(b, &s->latency, indent, "", true);
+	return r | buffer_printf(b, "    }%s\n", last ? "" : ",");
 }
 
+/* With the lock held. */
 static int make_json(struct stats *s)
 {
 	uint64_t n[NUMBERS];
-	json_t *j = json_object(), *kinds = json_object();
-	int r = 0;
+	int r;
 	get_numbers(s, n);
+	s->json.n = 0;
+	r = buffer_printf(&s->json, "{\n");
 	for (size_t k = 0; k < NUMBERS; k++)
-		r |= add_number(j, numbers[k].name, n[k]);
-	r |= add_percentiles(j, &s->series[OF_ALL].latency, "read_", "_us");
+		r |= add_number(&s->json, "  ", numbers[k].name, "", n[k], false);
+	r |= add_percentiles(&s->json, &s->series[OF_ALL].latency, "  ", "read_", false);
+	r |= buffer_printf(&s->json, "  \"kinds\": {\n");
 	for (size_t k = 0; k < SERIES; k++)
 		if (k != OF_ALL)
-			r |= json_object_set_new(kinds, series_names[k], json_of_series(&s->series[k]));
-	r |= json_object_set(j, "kinds", kinds);
-	memset(s->json, ' ', sizeof s->json);
-	if (r != 0 || json_dumpb(j, s->json, sizeof s->json - 1, JSON_INDENT(2)) >= sizeof s->json)
-		r = -ENOMEM;
-	s->json[sizeof s->json - 1] = '\n';
-	json_decref(kinds);
-	json_decref(j);
+			r |= add_series(&s->json, &s->series[k], series_names[k], k == SERIES - 1);
+	r |= buffer_printf(&s->json, "  }\n}\n");
 	return r == 0 ? 0 : -ENOMEM;
 }
 
@@ -235,54 +246,60 @@ static int prom_summary(struct buffer *text, const char *name, const char *mount
 	for (size_t k = 0; k < 4; k++) {
 		uint64_t v =
 		        k < 3 ? latency_percentile(&s->latency, percentiles[k]) : latency_max(&s->latency);
-		r |= buffer_printf(text, "%s{%s,quantile=\"%g\"} %.6f\n", name, labels,
+		r |= buffer_printf(text, "%s{%s,quantile=\"%g\"} %" DIGITS ".6f\n", name, labels,
 		                   k < 3 ? percentiles[k] / 100.0 : 1.0, (double)v / 1e6);
 	}
-	return r | buffer_printf(text, "%s_sum{%s} %.6f\n%s_count{%s} %" PRIu64 "\n", name, labels,
-	                         (double)us / 1e6, name, labels, count);
+	return r | buffer_printf(text, "%s_sum{%s} %" DIGITS ".6f\n%s_count{%s} %" DIGITS PRIu64 "\n", name,
+	                         labels, (double)us / 1e6, name, labels, count);
 }
 
-/* https://prometheus.io/docs/instrumenting/exposition_formats/: empty lines are ignored. */
+/* https://prometheus.io/docs/instrumenting/exposition_formats/: tokens are separated by any number of blanks.
+ * With the lock held. */
 static int make_prom(struct stats *s)
 {
 	uint64_t n[NUMBERS];
-	struct buffer text = { 0 };
+	struct buffer *text = &s->prom;
 	int r = 0;
 	get_numbers(s, n);
+	text->n = 0;
 	for (size_t k = 0; k < NUMBERS; k++) {
 		const char *name = numbers[k].name, *end = numbers[k].gauge ? "" : "_total";
-		r |= buffer_printf(&text, "# HELP fineweb_%s%s %s.\n# TYPE fineweb_%s%s %s\n", name, end,
+		r |= buffer_printf(text, "# HELP fineweb_%s%s %s.\n# TYPE fineweb_%s%s %s\n", name, end,
 		                   numbers[k].help, name, end, numbers[k].gauge ? "gauge" : "counter");
-		r |= buffer_printf(&text, "fineweb_%s%s{mount=\"%s\"} %" PRIu64 "\n", name, end, s->label,
-		                   n[k]);
+		r |= buffer_printf(text, "fineweb_%s%s{mount=\"%s\"} %" DIGITS PRIu64 "\n", name, end,
+		                   s->label, n[k]);
 	}
-	r |= buffer_printf(&text, "# HELP fineweb_read_seconds How long reads took.\n"
-	                          "# TYPE fineweb_read_seconds summary\n");
+	r |= buffer_printf(text, "# HELP fineweb_read_seconds How long reads took.\n"
+	                         "# TYPE fineweb_read_seconds summary\n");
 	for (size_t k = 0; k < STATS_KINDS; k++)
-		r |= prom_summary(&text, "fineweb_read_seconds", s->label, series_names[k], &s->series[k]);
-	r |= buffer_printf(&text,
+		r |= prom_summary(text, "fineweb_read_seconds", s->label, series_names[k], &s->series[k]);
+	r |= buffer_printf(text,
 	                   "# HELP fineweb_waited_read_seconds How long those took that were not at hand.\n"
 	                   "# TYPE fineweb_waited_read_seconds summary\n");
-	r |= prom_summary(&text, "fineweb_waited_read_seconds", s->label, "", &s->series[OF_WAITED]);
-	memset(s->prom, '\n', sizeof s->prom);
-	if (r == 0 && text.n <= sizeof s->prom)
-		memcpy(s->prom, text.at, text.n);
-	else
-		r = -ENOMEM;
-	buffer_free(&text);
-	return r;
+	r |= prom_summary(text, "fineweb_waited_read_seconds", s->label, "", &s->series[OF_WAITED]);
+	return r == 0 ? 0 : -ENOMEM;
 }
 
 /* ---- reading ---- */
 
-static int64_t read_text(struct stats *s, int (*make)(struct stats *s), const char *text, size_t size,
-                         uint64_t off, void *buf, size_t n)
+size_t stats_json_size(const struct stats *s)
+{
+	return s->json_size;
+}
+
+size_t stats_prom_size(const struct stats *s)
+{
+	return s->prom_size;
+}
+
+static int64_t read_text(struct stats *s, int (*make)(struct stats *s), struct buffer *text, uint64_t off,
+                         void *buf, size_t n)
 {
 	pthread_mutex_lock(&s->lock);
 	int64_t r = off == 0 ? make(s) : 0;
-	if (r == 0 && off < size) {
-		r = (int64_t)min_u64(n, size - off);
-		memcpy(buf, text + off, (size_t)r);
+	if (r == 0 && off < text->n) {
+		r = (int64_t)min_u64(n, text->n - off);
+		memcpy(buf, (const char *)text->at + off, (size_t)r);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -290,10 +307,10 @@ static int64_t read_text(struct stats *s, int (*make)(struct stats *s), const ch
 
 int64_t stats_read_json(struct stats *s, uint64_t off, void *buf, size_t n)
 {
-	return read_text(s, make_json, s->json, sizeof s->json, off, buf, n);
+	return read_text(s, make_json, &s->json, off, buf, n);
 }
 
 int64_t stats_read_prom(struct stats *s, uint64_t off, void *buf, size_t n)
 {
-	return read_text(s, make_prom, s->prom, sizeof s->prom, off, buf, n);
+	return read_text(s, make_prom, &s->prom, off, buf, n);
 }

@@ -10,10 +10,6 @@
 
 #include "dataset/dataset.h"
 
-/* Bytes of stats.json and of stats.prom, always. */
-#define STATS_JSON 4096
-#define STATS_PROM 16384
-
 /* What is read: a batch (.bin, .npy), epoch.bin, a file of shards/, a text of a batch. */
 enum stats_kind { STATS_BATCH, STATS_EPOCH, STATS_SHARD, STATS_TEXT, STATS_KINDS };
 
@@ -32,6 +28,9 @@ void stats_note_error(struct stats *s);
 void stats_note_ahead(struct stats *s, size_t n);
 void stats_note_ahead_read(struct stats *s);
 
+/* Bytes of stats.json and of stats.prom: constant, because each number has the same room whatever it is. */
+size_t stats_json_size(const struct stats *s);
+size_t stats_prom_size(const struct stats *s);
 /* Copy at most n bytes from off on and return how many (0 at the end); made anew at off 0. stats.prom is in
  * Prometheus' text format, for the textfile collector of its node exporter. -ENOMEM. */
 int64_t stats_read_json(struct stats *s, uint64_t off, void *buf, size_t n);

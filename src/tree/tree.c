@@ -228,7 +228,7 @@ static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attribut
 	case FIXED_STATS:
 	case FIXED_PROM:
 		out->constant = false;
-		out->size = which == FIXED_STATS ? STATS_JSON : STATS_PROM;
+		out->size = which == FIXED_STATS ? stats_json_size(t->stats) : stats_prom_size(t->stats);
 		clock_gettime(CLOCK_REALTIME, &out->mtime);
 		break;
 	default:

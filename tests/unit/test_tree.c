@@ -278,7 +278,7 @@ static void test_attributes(void)
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_ROOT, &a, &wait), 0);
 	CU_ASSERT(a.directory && a.constant);
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_STATS, &a, &wait), 0);
-	CU_ASSERT(a.size == 4096 && !a.constant && a.mtime.tv_sec > 1700000000);
+	CU_ASSERT(a.size > 1000 && !a.constant && a.mtime.tv_sec > 1700000000);
 	CU_ASSERT_EQUAL(tree_attributes(t, 0, &a, &wait), -ENOENT);
 	CU_ASSERT_EQUAL(tree_attributes(t, UINT64_MAX, &a, &wait), -ENOENT);
 	CU_ASSERT_EQUAL(
@@ -477,7 +477,7 @@ static void read_text(uint64_t inode, char *text, size_t room)
 
 static void test_texts(void)
 {
-	static char text[16384];
+	static char text[32768];
 	struct tree_attributes a, b;
 	struct tree_wait wait;
 	begin(half);
@@ -496,8 +496,17 @@ static void test_texts(void)
 	CU_ASSERT(strstr(text, "\"batches\": 40") != NULL);
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_DATASET, &a, &wait), 0);
 	CU_ASSERT(a.mtime.tv_sec == b.mtime.tv_sec && a.mtime.tv_nsec == b.mtime.tv_nsec);
+	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_STATS, &a, &wait), 0);
 	read_text(FIXED_STATS, text, sizeof text);
-	CU_ASSERT(strlen(text) == 4096 && text[0] == '{' && text[4095] == '\n');
+	CU_ASSERT(strlen(text) == a.size && text[0] == '{' && strcmp(text + a.size - 3, "\n}\n") == 0);
+	/* Numbers of all lengths have the same room. */
+	for (int64_t ns = 1; ns < INT64_MAX / 10; ns *= 10)
+		tree_note_read(t, must_find("rank_0/batch_0001.bin"), ns, ns, true);
+	read_text(FIXED_STATS, text, sizeof text);
+	CU_ASSERT(strlen(text) == a.size);
+	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_PROM, &a, &wait), 0);
+	read_text(FIXED_PROM, text, sizeof text);
+	CU_ASSERT(strlen(text) == a.size && strstr(text, "\n\n") == NULL);
 	CU_ASSERT_EQUAL(tree_attributes(t, FIXED_README, &a, &wait), 0);
 	read_text(FIXED_README, text, sizeof text);
 	CU_ASSERT_EQUAL(strlen(text), a.size);
@@ -602,7 +611,8 @@ static void test_stats(void)
 	CU_ASSERT(p50 >= 500 && p50 <= 625 && number_in(j, NULL, "read_max_us") == 9000);
 	json_decref(j);
 	read_text(FIXED_PROM, text, sizeof text);
-	CU_ASSERT_EQUAL(strlen(text), 16384);
+	for (char *blank; (blank = strstr(text, "  ")) != NULL;)
+		memmove(blank, blank + 1, strlen(blank));
 	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_count{mount=\"/mnt/fw\",kind=\"batch\"} 1001\n") !=
 	          NULL);
 	CU_ASSERT(strstr(text, "\nfineweb_read_seconds_sum{mount=\"/mnt/fw\",kind=\"batch\"} 0.500501\n") !=
@@ -629,8 +639,6 @@ static void test_prom_labels(void)
 		tree_free(t);
 		CU_ASSERT_FATAL(tree_new(d, place, &t, NULL) == 0);
 		read_text(FIXED_PROM, text, sizeof text);
-		CU_ASSERT_EQUAL(strlen(text), 16384);
-		CU_ASSERT_EQUAL(text[16383], '\n');
 		json_t *j = json_string(text);
 		CU_ASSERT(j != NULL); /* it is UTF-8 */
 		json_decref(j);
