@@ -49,6 +49,19 @@ static int put_id(struct decode *d, uint64_t id, struct error *err)
 	return r == 0 && d->raw.n >= WRITE ? put_text(d, err) : r;
 }
 
+/* Raw ids for text are the likely mistake. */
+static int refuse_byte(const struct decode *d, uint8_t c, struct error *err)
+{
+	if (c > ' ' && c < 0x7F)
+		return fail(err, EBADMSG,
+		            "%s: found '%c' behind %" PRIu64 " ids: expected numbers, blanks and commas",
+		            d->name, c, d->count);
+	return fail(err, EBADMSG,
+	            "%s: found byte 0x%02x behind %" PRIu64
+	            " ids: expected numbers, blanks and commas; raw ids need --format",
+	            d->name, c, d->count);
+}
+
 /* Numbers with anything but digits between them that lists are written with. */
 static int take_text(struct decode *d, const uint8_t *p, size_t n, struct error *err)
 {
@@ -60,9 +73,7 @@ static int take_text(struct decode *d, const uint8_t *p, size_t n, struct error 
 			if (d->number > UINT32_MAX)
 				r = put_id(d, d->number, err);
 		} else if (strchr(" \t\r\n,[]", p[i]) == NULL || p[i] == 0) {
-			r = fail(err, EBADMSG,
-			         "%s: found '%c' behind %" PRIu64 " ids: expected numbers, blanks and commas",
-			         d->name, p[i], d->count);
+			r = refuse_byte(d, p[i], err);
 		} else if (d->digits) {
 			r = put_id(d, d->number, err);
 			d->number = 0;
@@ -148,6 +159,7 @@ int decode_run(int argc, char **argv, struct error *err)
 		.most = SIZE_MAX,
 	};
 	struct arguments a;
+	struct tokenizer_info info;
 	struct decode d = { 0 };
 	int r = arguments_read(&command, argc, argv, &a, err);
 	if (r != 0)
@@ -156,6 +168,11 @@ int decode_run(int argc, char **argv, struct error *err)
 		d.width = form[1] == '1' ? 2 : 4;
 	else if (strcmp(form, "text") != 0)
 		r = fail(err, EINVAL, "--format %s: expected text, u16 or u32", form);
+	if (r == 0)
+		r = tokenizer_info(a.options.tokenizer, a.options.pattern, &info, err);
+	if (r == 0 && d.width == 2 && tokenizer_width(info.vocab) != 2)
+		r = fail(err, EINVAL, "--format u16: the vocabulary has %" PRIu32 " ids: expected u32",
+		         info.vocab);
 	if (r == 0)
 		r = tokenizer_open(a.options.tokenizer, a.options.pattern, &d.tokenizer, err);
 	if (r == 0 && a.n == 0)

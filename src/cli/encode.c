@@ -198,6 +198,9 @@ static int choose_form(struct encode *e, const char *form, bool count, bool json
 		return fail(err, EINVAL, "--format %s: expected text, u16 or u32", form);
 	if (count && json)
 		return fail(err, EINVAL, "--count does not go with --json");
+	if ((count || json) && i > 0)
+		return fail(err, EINVAL, "%s does not go with --format %s", count ? "--count" : "--json",
+		            form);
 	e->form = count ? FORM_COUNT : json ? FORM_JSON : (enum form)i;
 	if (e->form == FORM_U16 && e->width != 2)
 		return fail(err, EINVAL, "--format u16: the vocabulary has %" PRIu32 " ids: expected u32",

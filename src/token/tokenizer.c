@@ -157,12 +157,13 @@ static int load_file(struct tokenizer *t, const char *path, const char *pattern,
 		            "tokenizer.json",
 		            path);
 	t->split = find_pattern(pattern);
+	bool given = pattern != NULL && pattern[0] != '\0';
 	if (!json && t->split == NULL)
 		return fail(err, EINVAL,
-		            "tokenizer %s: pattern \"%s\" is not known; expected gpt2, cl100k, o200k, llama3 "
-		            "or qwen2",
-		            path, pattern != NULL ? pattern : "");
-	if (json && pattern != NULL && pattern[0] != '\0')
+		            "tokenizer %s: %s%s%s; expected gpt2, cl100k, o200k, llama3 or qwen2", path,
+		            given ? "pattern \"" : "needs a pattern", given ? pattern : "",
+		            given ? "\" is not known" : "");
+	if (json && given)
 		return fail(err, EINVAL, "tokenizer %s: has its own pattern, none may be given", path);
 	int r = read_file(path, &bytes, &n, err);
 	if (r < 0)

@@ -42,12 +42,21 @@ check "a tokenizer file that is none" fails 1 "/nowhere.json" encode --tokenizer
 check "a file that is none" fails 1 "/nowhere such" encode /nowhere
 check "a folder for a file" fails 1 "directory" encode "$data"
 check "u16 of a large vocabulary" fails 2 "u16 u32 100277" encode --tokenizer cl100k --format u16
+check "u16 of a large vocabulary, decoded" fails 2 "u16 u32 100277" decode --tokenizer cl100k --format u16
 check "count and json" fails 2 "--count --json" encode --count --json
+check "count and a form" fails 2 "--count --format u16" encode --count --format u16
+check "json and a form" fails 2 "--json --format u32" encode --json --format u32
+check "a .tiktoken file without a pattern" fails 2 "r50k_base.tiktoken needs pattern gpt2 llama3" \
+	encode --tokenizer "$top/src/token/vocab/r50k_base.tiktoken"
+check "a pattern that is none" fails 2 "p50k r50k_base.tiktoken not known qwen2" \
+	encode --tokenizer "$top/src/token/vocab/r50k_base.tiktoken" --pattern p50k
 printf '15496 50257' >"$tmp/ids"
 check "an id that is none" sh -c '"$FINEWEB" decode "$1/ids" >"$1/text" 2>"$1/err"; [ $? = 1 ] && [ "$(cat "$1/text")" = Hello ] &&
 	grep -q 50257 "$1/err"' - "$tmp"
 printf 'abc' >"$tmp/ids"
 check "ids that are words" fails 1 "found 'a'" decode "$tmp/ids"
+printf '\210\074' >"$tmp/raw"
+check "raw ids for numbers" fails 1 "0x88 --format" decode "$tmp/raw"
 check "half an id" sh -c '"$FINEWEB" decode --format u16 "$1/ids" >"$1/text" 2>"$1/err"; [ $? = 1 ] && grep -q "inside an id" "$1/err"' - "$tmp"
 check "a model that is none" fails 2 "--model gpt9 llama-3-8b" plan --model gpt9
 check "a unit that is none" fails 2 "--gpu-mem 80Q size" plan --gpu-mem 80Q
