@@ -207,7 +207,7 @@ other_network() {
 	net=$(($$ / 64 % 256)).$(($$ % 64 * 4))
 	near=198.18.${net%.*}.$((${net#*.} + 1))
 	far=198.18.${net%.*}.$((${net#*.} + 2))
-	near6=fd42:$(printf %x $(($$ % 65536)))::1
+	near6=2001:db8:$(printf %x $(($$ % 65536)))::1
 	far6=${near6%1}2
 	ip netns add "$network" 2>/dev/null || return 1
 	ip link add "$card" type veth peer name far netns "$network" 2>/dev/null &&
