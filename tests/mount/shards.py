@@ -1,9 +1,10 @@
-"""shards.py forms FORM MOUNT | large | remote LIST: the files of shards/, read as their own readers do."""
+"""shards.py forms FORM MOUNT | large | large_remote | remote LIST: the files of shards/, read as their own readers do."""
 import array
 import json
 import mmap
 import os
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -99,14 +100,21 @@ def resident(process):
     return int(next(x for x in Path("/proc/%d/status" % process.pid).read_text().splitlines() if x.startswith("VmHWM")).split()[1]) << 10
 
 
-def large():
-    folder, files, each = TMP / "large", 380, 100_000_000
-    folder.mkdir()
+def large_folder(files, each):
+    """38 billion tokens in sparse files, four of them known in each."""
+    folder = TMP / "large"
+    folder.mkdir(exist_ok=True)
     for k in range(files):
         with open(folder / ("fineweb_train_%06d.bin" % k), "wb") as f:
             f.truncate(2 * each)
             f.seek(2 * (k * 262_000 % (each - 8)))
             f.write(struct.pack("<4H", k, k + 1, k + 2, k + 3))
+    return folder
+
+
+def large():
+    files, each = 380, 100_000_000
+    folder = large_folder(files, each)
     begun = time.monotonic()
     with Mount([folder], "shards=nanogpt,batch_size=32", foreground=True) as m:
         train = m / "shards/train.bin"
@@ -135,6 +143,45 @@ def large():
             skip("np.memmap of all of it", "no numpy")
 
 
+def large_remote():
+    """The same on a server, which counts what is asked of it."""
+    files, each, log, listed = 380, 100_000_000, TMP / "large.log", TMP / "large.txt"
+    folder = large_folder(files, each)
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = subprocess.Popen([sys.executable, os.path.join(here, "../faultserver.py"), str(folder), "--log", str(log), "--with-parent"],
+                         stdout=subprocess.PIPE, text=True)
+    url = "http://127.0.0.1:" + p.stdout.readline().split()[1]
+    listed.write_text("".join("%s/fineweb_train_%06d.bin\n" % (url, k) for k in range(files)))
+
+    def asked():
+        """FILE, FIRST, LAST of each request."""
+        lines = [line.split("\t") for line in log.read_text().splitlines()]
+        return [(int(x[1][-10:-4]), *map(int, x[2].removeprefix("bytes=").split("-"))) for x in lines]
+    with Mount([listed], "shards=nanogpt") as m:
+        train = m / "shards/train.bin"
+        equal(train.stat().st_size, 2 * files * each, "a virtual train.bin of 76 GB over HTTP")
+        before = len(asked())
+        ok(before <= 2 * files and all(last - first < 65536 for _, first, last in asked()), "counting it reads a little of each file", asked()[:3])
+        with open(train, "rb") as f, mmap.mmap(f.fileno(), 0, mmap.MAP_SHARED, mmap.PROT_READ) as view:
+            places, wrong = range(5, files, 20), []
+            for again in range(2):
+                for k in places:
+                    at = 2 * (k * each + k * 262_000 % (each - 8))
+                    have = view[at:at + 8] if k % 2 else os.pread(f.fileno(), 8, at)
+                    if have != struct.pack("<4H", k, k + 1, k + 2, k + 3):
+                        wrong.append(k)
+        equal(wrong, [], "%d places in it have their own tokens" % len(places))
+        time.sleep(0.3)
+        got = asked()[before:]
+        # A piece is 2^20 tokens and the one before them, and a place may lie across the end of one.
+        equal(sorted({k for k, _, _ in got}), list(places), "only the files that they are in are asked")
+        ok(len(got) <= 2 * len(places) and all(last - first < (2 << 20) + 2 for _, first, last in got), "a request for a piece each", *got[:8])
+        ok(all(any(k == file and first <= 2 * (k * 262_000 % (each - 8)) <= last for file, first, last in got) for k in places),
+           "which is the one that is read", *got[:8])
+    p.kill()
+    p.wait()
+
+
 def remote(listed):
     want = words(DATA / "tokens/raw/fineweb_train_000000.bin")
     first = sum(p["tokens"] for p in json.loads((DATA / "expected/pieces.json").read_text())["sample/10BT/000_00000.parquet"])
@@ -155,5 +202,5 @@ def remote(listed):
         ok(made == 1, "one piece was made for it, of %d" % len(PIECES), before, after)
 
 
-{"forms": lambda: forms(sys.argv[2], Path(sys.argv[3])), "large": large, "remote": lambda: remote(sys.argv[2])}[sys.argv[1]]()
+{"forms": lambda: forms(sys.argv[2], Path(sys.argv[3])), "large": large, "large_remote": large_remote, "remote": lambda: remote(sys.argv[2])}[sys.argv[1]]()
 print("# end")

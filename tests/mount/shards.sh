@@ -36,6 +36,7 @@ done
 taps "$PYTHON" "$here/shards.py" large
 
 # The same over a network: a token anywhere costs its piece.
+taps "$PYTHON" "$here/shards.py" large_remote
 if start_nginx "$data/sample/10BT"; then
 	for k in 0 1 2 3; do echo "$nginx/000_0000$k.parquet"; done >"$tmp/files.txt"
 	taps "$PYTHON" "$here/shards.py" remote "$tmp/files.txt"
