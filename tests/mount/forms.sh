@@ -83,13 +83,20 @@ tool hexdump "shows a .npy" 'hexdump -C "$mnt/rank_0/batch_0000.npy" | head -n 1
 tool od "shows tokens" '[ "$(od -An -v -tu2 -w2 "$mnt/rank_0/batch_0000.bin" | wc -l)" = 1028 ]'
 tool cmp "finds .npy and .bin equal behind the header" 'cmp -i 128:0 "$mnt/rank_0/batch_0004.npy" "$mnt/rank_0/batch_0004.bin"'
 tool rsync "copies all of it" 'rsync -a "$mnt/" "$tmp/rsync" && diff -r --exclude=stats.json "$mnt" "$tmp/rsync"'
+tool rsync "has nothing to do the second time" '[ -z "$(rsync -a -i "$mnt/" "$tmp/rsync" | grep -v " stats.json$")" ]'
 # stats.json changes while anybody reads it, and tar says so.
 tool tar "archives all of it" 'tar -C "$mnt" --exclude=./stats.json -cf "$tmp/all.tar" . &&
-	[ "$(tar -tf "$tmp/all.tar" | wc -l)" = "$(find "$mnt" ! -name stats.json | wc -l)" ] && rm "$tmp/all.tar"'
+	[ "$(tar -tf "$tmp/all.tar" | wc -l)" = "$(find "$mnt" ! -name stats.json | wc -l)" ] &&
+	mkdir "$tmp/untar" && tar -C "$tmp/untar" -xf "$tmp/all.tar" && diff -r --exclude=stats.json "$mnt" "$tmp/untar" && rm "$tmp/all.tar"'
 tool cp "copies all of it" 'cp -r "$mnt" "$tmp/copy" && diff -r --exclude=stats.json "$mnt" "$tmp/copy"'
+tool cmp "finds every part equal to its copy" 'cd "$tmp/copy" && find . -type f ! -name stats.json -exec cmp {} "$mnt/{}" \;'
+tool find "finds every kind of thing" '[ "$(find "$mnt" -type d | wc -l)" = 13 ] && [ "$(find "$mnt" -name "batch_0003.bin" | wc -l)" = 8 ] &&
+	[ -z "$(find "$mnt" ! -type d ! -type f)" ] && [ -z "$(find "$mnt" -perm /222)" ] && [ -z "$(find "$mnt" -newer "$mnt/stats.json" -type f)" ]'
 tool find "finds every file with its size" '[ "$(find "$mnt/epoch_1" -type f -printf "%s\n" | sort -u)" = 2056 ]'
-tool du "adds up" '[ "$(du -sb --apparent-size "$mnt/rank_0/batch_0000.bin" | cut -f 1)" = 2056 ] && du -s "$mnt" >/dev/null'
-tool grep "searches all of it" 'grep -rq endoftext "$mnt/rank_0"; [ $? = 1 ]'
+tool du "adds up" '[ "$(du -sb --apparent-size "$mnt/rank_0/batch_0000.bin" | cut -f 1)" = 2056 ] &&
+	[ "$(du -sb --apparent-size "$mnt/epoch_1" | cut -f 1)" = "$(find "$mnt/epoch_1" -type f -printf "%s\n" | awk "{ s += \$1 } END { print s }")" ] &&
+	du -sh "$mnt" | grep -q "[0-9]M"'
+tool grep "searches all of it" 'grep -rq endoftext "$mnt/rank_0" "$mnt/val" "$mnt/epoch_1"; [ $? = 1 ] && grep -rlm 1 fingerprint "$mnt" | grep -q "dataset.json$"'
 tool file "tells NumPy data" 'file "$mnt/rank_0/batch_0000.npy" | grep -qi numpy'
 unmount
 
