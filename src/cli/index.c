@@ -185,7 +185,7 @@ static void catch_signals(void)
 static int count(struct indexing *x, const struct options *o, bool sample, const char *file,
                  struct error *err)
 {
-	struct stream_plan plan;
+	struct stream_plan plan = { 0 };
 	struct found found;
 	int r = 0;
 	meter_start(&x->meter, x->quiet, false);

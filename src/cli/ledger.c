@@ -16,6 +16,8 @@
 
 #define WORK ".prepare"
 #define TERMS "terms"
+#define DAMAGE "damaged_%" PRIu32 "_%" PRIu32
+#define DAMAGE_IN "damaged_%" SCNu32 "_%" SCNu32 "%n"
 #define MISSING 8 /* that are named */
 
 /* ---- files ---- */
@@ -139,6 +141,62 @@ int ledger_write(struct ledger *l, const char *name, const struct prepared *p, s
 		r = put_record(l, file, &json, err);
 	buffer_free(&json);
 	return r;
+}
+
+/* Looks at each name in DIR/.prepare until `each` says other than 0, which it then returns. */
+static int walk_work(struct ledger *l, int (*each)(void *arg, const char *name, struct error *err), void *arg,
+                     struct error *err)
+{
+	int fd = openat(l->work, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	if (folder == NULL) {
+		r = fail(err, errno, "%s/" WORK ": %s", l->dir, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	while (r == 0 && (e = readdir(folder)) != NULL)
+		r = each(arg, e->d_name, err);
+	closedir(folder);
+	return r;
+}
+
+int ledger_note_damage(struct ledger *l, uint32_t file, uint32_t piece, struct error *err)
+{
+	char name[64];
+	const struct buffer none = { 0 };
+	snprintf(name, sizeof name, DAMAGE, file, piece);
+	return put_record(l, name, &none, err);
+}
+
+struct damage_list {
+	struct buffer found;
+};
+
+static int add_damage(void *arg, const char *name, struct error *err)
+{
+	struct damage_list *list = arg;
+	struct stream_damage x;
+	int end = 0;
+	if (sscanf(name, DAMAGE_IN, &x.file, &x.piece, &end) != 2 || name[end] != 0)
+		return 0;
+	return buffer_add(&list->found, &x, sizeof x, 0, err);
+}
+
+int ledger_damage(struct ledger *l, struct stream_damage **out, size_t *n, struct error *err)
+{
+	struct damage_list list = { 0 };
+	int r = walk_work(l, add_damage, &list, err);
+	if (r != 0) {
+		buffer_free(&list.found);
+		return r;
+	}
+	*out = (struct stream_damage *)(void *)list.found.at;
+	*n = list.found.n / sizeof **out;
+	if (*n > 0)
+		qsort(*out, *n, sizeof **out, stream_damage_order);
+	return 0;
 }
 
 int ledger_read_whole(struct ledger *l, struct prepared *out, struct error *err)
@@ -314,9 +372,11 @@ static int append(struct ledger *l, const char *name, struct prepared *all, stru
 	struct prepared_shard *shard = &record->shards[0];
 	int r = 0;
 	if (!same_place(&shard->begin, at))
-		return fail(err, EBADMSG,
-		            "%s: %s does not begin where the one before ends: remove " WORK " and begin anew",
-		            l->dir, name);
+		return fail(
+		        err, EBADMSG,
+		        "%s: %s does not begin where the one before ends, for a damaged piece was left out "
+		        "meanwhile: run all tasks again, they make anew only what does not fit",
+		        l->dir, name);
 	*at = shard->end;
 	for (size_t i = 0; r == 0 && i < record->n_files; i++) {
 		struct prepared_file *f = &record->files[i];
@@ -434,7 +494,32 @@ static int write_whole(struct ledger *l, const struct prepared *all, struct erro
 	return r;
 }
 
-int ledger_join(struct ledger *l, struct prepared *out, struct error *err)
+struct behind {
+	struct ledger *l;
+	uint64_t shards;
+};
+
+/* Removes the shard of a record behind the end; one of nanogpt's is a part of a file that is cut. */
+static int remove_behind(void *arg, const char *name, struct error *err)
+{
+	struct behind *b = arg;
+	struct prepared record = { 0 };
+	uint64_t number;
+	int end = 0, r;
+	(void)err;
+	if (sscanf(name, "train_%" SCNu64 ".json%n", &number, &end) != 1 || name[end] != 0 ||
+	    number < b->shards)
+		return 0;
+	char shard[LEDGER_NAME];
+	ledger_name(false, number, shard);
+	r = ledger_read(b->l, shard, &record, NULL);
+	if (r == 0 && strcmp(b->l->terms.terms.format, "nanogpt") != 0)
+		unlinkat(b->l->fd, record.shards[0].name, 0);
+	prepared_free(&record);
+	return 0;
+}
+
+int ledger_gather(struct ledger *l, struct prepared *out, struct error *err)
 {
 	struct prepared_place at = { 0 };
 	struct prepared_shard end = { 0 };
@@ -453,11 +538,20 @@ int ledger_join(struct ledger *l, struct prepared *out, struct error *err)
 	if (r == 0 && end.val)
 		cut(out, &end);
 	out->ended = true;
-	if (r == 0)
-		r = write_whole(l, out, err);
-	if (r == 0) {
-		l->whole = true;
-		remove_work(l);
-	}
 	return r;
+}
+
+int ledger_finish(struct ledger *l, const struct prepared *all, struct error *err)
+{
+	struct behind behind = { .l = l };
+	for (size_t i = 0; i < all->n_shards; i++)
+		behind.shards += !all->shards[i].val;
+	int r = walk_work(l, remove_behind, &behind, err);
+	if (r == 0)
+		r = write_whole(l, all, err);
+	if (r != 0)
+		return r;
+	l->whole = true;
+	remove_work(l);
+	return 0;
 }

@@ -42,6 +42,8 @@ struct prepare {
 	uint64_t written; /* tokens of all shards so far */
 	struct task task;
 	struct stream_plan plan; /* of a task */
+	struct stream_damage *left_out;
+	bool plan_again; /* a damaged piece was found */
 	struct meter meter;
 	struct closer closer;
 	uint8_t *chunk;
@@ -87,16 +89,18 @@ static void count(struct prepare *x, size_t tokens, uint64_t documents)
 		atomic_store(&x->meter.share, share);
 }
 
-/* Tasks have reckoned with what the counts say. */
-static int check_left_out(struct prepare *x, struct error *err)
+/* A task has reckoned with what the counts say: of a damaged piece that is counted all tasks must know. */
+static int check_left_out(struct prepare *x, const struct prepared *record, struct error *err)
 {
-	if (!x->task.given || x->cursor.left_out == 0)
+	const struct prepared_piece *p = record->n_pieces > 0 ? &record->pieces[record->n_pieces - 1] : NULL;
+	if (!x->task.given || p == NULL || !(p->flags & PREPARED_LEFT_OUT) ||
+	    p->tokens == PREPARED_UNCOUNTED || stream_left_out(&x->plan, p->file, p->piece))
 		return 0;
-	return fail(err, EBADMSG,
-	            "a piece is damaged, so that every later shard begins elsewhere: prepare without --task "
-	            "leaves it "
-	            "out: %s",
+	log_warning("a damaged piece is left out, and every later shard begins elsewhere: %s",
 	            x->cursor.piece.cause.text);
+	x->plan_again = true;
+	int r = ledger_note_damage(&x->ledger, p->file, p->piece, err);
+	return r == 0 ? fail(err, EAGAIN, "a damaged piece was found") : r;
 }
 
 /* Takes up to `want` tokens, val: those that are held out, into w and the record. */
@@ -113,7 +117,7 @@ static int fill(struct prepare *x, bool val, uint64_t want, struct shardwriter *
 		r = cursor_take(c, (size_t)min_u64(CHUNK, want - s->tokens), x->chunk, &ids, &got, record,
 		                err);
 		if (r == 0)
-			r = check_left_out(x, err);
+			r = check_left_out(x, record, err);
 		if (r == 0)
 			r = shardwriter_add(w, ids, got, err);
 		x->written += got;
@@ -161,16 +165,24 @@ static int make_shard(struct prepare *x, bool val, uint64_t number, uint64_t wan
 
 /* ---- all shards ---- */
 
-/* Finds a shard that an earlier run made. 0: *end is where it ends; -ENOENT: it must be made. */
-static int find_shard(struct prepare *x, const char *name, struct prepared_place *end, struct error *err)
+static bool same_place(const struct prepared_place *a, const struct prepared_place *b)
+{
+	return a->file == b->file && a->piece == b->piece && a->token == b->token;
+}
+
+/* Finds a shard that an earlier run made, which begins at *at and has `want` tokens or (less_too) fewer. 0:
+ * *at is where it ends; -ENOENT: it must be made. */
+static int find_shard(struct prepare *x, const char *name, uint64_t want, bool less_too,
+                      struct prepared_place *at, struct error *err)
 {
 	struct prepared record = { 0 };
 	int r = ledger_read(&x->ledger, name, &record, err);
 	if (r == 0) {
 		const struct prepared_shard *s = &record.shards[0];
-		if (shardwriter_check(x->ledger.fd, x->ledger.dir, s, x->options->shards, x->width, true,
+		if (same_place(&s->begin, at) && (s->tokens == want || (less_too && s->tokens < want)) &&
+		    shardwriter_check(x->ledger.fd, x->ledger.dir, s, x->options->shards, x->width, true,
 		                      NULL, NULL) == 0) {
-			*end = s->end;
+			*at = s->end;
 			x->written += s->tokens;
 			atomic_fetch_add(&x->meter.tokens, s->tokens);
 			atomic_fetch_add(&x->meter.documents, s->documents);
@@ -235,7 +247,7 @@ static int make_all(struct prepare *x, struct error *err)
 		char name[LEDGER_NAME];
 		uint64_t want = val ? UINT64_MAX : wanted(x);
 		ledger_name(val, number, name);
-		r = want > 0 ? find_shard(x, name, &at, err) : -ENOENT;
+		r = want > 0 ? find_shard(x, name, want, true, &at, err) : -ENOENT;
 		if (r == -ENOENT) {
 			r = open_cursor(x, &at, err);
 			if (r == 0 && want > 0)
@@ -260,93 +272,140 @@ static int make_all(struct prepare *x, struct error *err)
 	return r;
 }
 
-/* Makes the shards of a task. */
-static int make_part(struct prepare *x, struct error *err)
+/* Makes or finds shard i of all, the held-out one first. */
+static int make_planned(struct prepare *x, uint64_t i, uint64_t train, struct error *err)
 {
-	bool val = x->options->val_tokens > 0;
-	struct stream_plan *plan = &x->plan;
-	int r = stream_measure(x->d, plan, err);
-	if (r == -EAGAIN)
-		return fail(err, EINVAL,
-		            "the pieces of the source are not counted, so that nobody knows where a shard "
-		            "begins: run "
-		            "`fineweb index --task %" PRIu32 "/%" PRIu32
-		            "` with the same options first, in parallel "
-		            "and with one `cache`",
-		            x->task.number, x->task.of);
-	if (r != 0)
-		return r;
-	if (x->target <= plan->held && val)
-		return fail(err, EINVAL, "target_tokens=%" PRIu64 ": %" PRIu64 " tokens are held out",
-		            x->target, plan->held);
-	uint64_t train = min_u64(plan->train, x->target - plan->held), each = x->options->shard_tokens;
-	uint64_t shards = ceil_div(train, each), first, last;
-	task_part(&x->task, shards + val, &first, &last);
-	for (uint64_t i = first; r == 0 && i < last; i++) {
-		bool held = val && i == 0;
-		uint64_t number = i - val, want = held ? plan->held : min_u64(each, train - number * each);
-		struct prepared record = { 0 };
-		struct prepared_place at = { 0 };
-		struct shardwriter w = { .fd = -1 };
-		char name[LEDGER_NAME];
-		ledger_name(held, number, name);
-		atomic_store(&x->meter.share, (double)(i - first) / (double)(last - first));
-		r = find_shard(x, name, &at, err);
-		if (r == -ENOENT) {
-			if (!held)
-				stream_seek(x->d, plan, number * each, &at);
-			r = open_cursor(x, &at, err);
-			if (r == 0)
-				r = make_shard(x, held, number, want, &w, &record, err);
-			if (r == 0 && record.shards[0].tokens != want)
-				r = fail(err, EIO, "%s: %s has %" PRIu64 " tokens, the counts say %" PRIu64,
-				         x->ledger.dir, record.shards[0].name, record.shards[0].tokens, want);
-			if (r == 0)
-				r = closer_add(&x->closer, &w, &record, name, err);
-		}
-		shardwriter_abort(&w);
-		prepared_free(&record);
+	bool val = x->options->val_tokens > 0, held = val && i == 0;
+	uint64_t each = x->options->shard_tokens, number = i - val,
+	         want = held ? x->plan.held : min_u64(each, train - number * each);
+	struct prepared record = { 0 };
+	struct prepared_place at = { 0 };
+	struct shardwriter w = { .fd = -1 };
+	char name[LEDGER_NAME];
+	ledger_name(held, number, name);
+	if (!held)
+		stream_seek(x->d, &x->plan, number * each, &at);
+	int r = find_shard(x, name, want, false, &at, err);
+	if (r == -ENOENT) {
+		r = open_cursor(x, &at, err);
+		if (r == 0)
+			r = make_shard(x, held, number, want, &w, &record, err);
+		if (r == 0 && record.shards[0].tokens != want)
+			r = fail(err, EIO, "%s: %s has %" PRIu64 " tokens, the counts say %" PRIu64,
+			         x->ledger.dir, record.shards[0].name, record.shards[0].tokens, want);
+		if (r == 0)
+			r = closer_add(&x->closer, &w, &record, name, err);
 	}
-	if (r == 0)
-		r = closer_wait(&x->closer, err);
-	if (r != 0 || x->task.number + 1 != x->task.of)
-		return r;
-	/* What is behind the last shard: pieces without tokens, or nothing. */
+	shardwriter_abort(&w);
+	prepared_free(&record);
+	return r;
+}
+
+/* What is behind the last shard: pieces without tokens, or nothing. */
+static int make_end(struct prepare *x, uint64_t train, uint64_t shards, struct error *err)
+{
 	struct prepared record = { 0 };
 	struct prepared_place at;
 	const void *ids;
 	size_t got;
-	stream_seek(x->d, plan, train, &at);
-	r = open_cursor(x, &at, err);
+	stream_seek(x->d, &x->plan, train, &at);
+	int r = open_cursor(x, &at, err);
 	if (r == 0)
 		r = cursor_begin(&x->cursor, &record, err);
-	while (r == 0 && train == plan->train && !x->cursor.ended)
+	while (r == 0 && train == x->plan.train && !x->cursor.ended) {
 		r = cursor_take(&x->cursor, 1, x->chunk, &ids, &got, &record, err);
+		if (r == 0)
+			r = check_left_out(x, &record, err);
+	}
 	if (r == 0)
 		r = write_end(x, shards, &record, err);
 	prepared_free(&record);
 	return r;
 }
 
-/* The one file of nanogpt gets its name when all of its parts are there. */
-static int join(struct prepare *x, struct prepared *out, struct error *err)
+static int measure(struct prepare *x, struct error *err)
 {
-	struct prepared end = { 0 }, last = { 0 };
-	char name[LEDGER_NAME], file[SHARDFILE_NAME];
-	int r = x->options->shards == SHARDS_NANOGPT ? ledger_read(&x->ledger, LEDGER_END, &end, err) : 0;
-	uint64_t parts = r == 0 && end.n_shards > 0 ? end.shards[0].number : 0;
-	if (r == 0 && parts > 0) {
-		ledger_name(false, parts - 1, name);
-		r = ledger_read(&x->ledger, name, &last, err);
-		shardfile_name(SHARDS_NANOGPT, false, 0, file);
-		if (r == 0)
-			r = shardwriter_rename(x->ledger.fd, x->ledger.dir, file,
-			                       (last.shards[0].first + last.shards[0].tokens) * x->width,
-			                       err);
+	free(x->left_out);
+	x->left_out = NULL;
+	x->plan = (struct stream_plan){ 0 };
+	int r = ledger_damage(&x->ledger, &x->left_out, &x->plan.n_left_out, err);
+	x->plan.left_out = x->left_out;
+	if (r == 0)
+		r = stream_measure(x->d, &x->plan, err);
+	if (r == -EAGAIN)
+		return fail(err, EINVAL,
+		            "the pieces of the source are not counted, so that nobody knows where a shard "
+		            "begins: run `fineweb index --task %" PRIu32 "/%" PRIu32
+		            "` with the same options first, in parallel and with one `cache`",
+		            x->task.number, x->task.of);
+	if (r == 0 && x->target <= x->plan.held && x->options->val_tokens > 0)
+		return fail(err, EINVAL, "target_tokens=%" PRIu64 ": %" PRIu64 " tokens are held out",
+		            x->target, x->plan.held);
+	return r;
+}
+
+/* Makes the shards of a task by the plan as it is now. */
+static int make_part_once(struct prepare *x, struct error *err)
+{
+	bool val = x->options->val_tokens > 0;
+	uint64_t train = min_u64(x->plan.train, x->target - x->plan.held);
+	uint64_t shards = ceil_div(train, x->options->shard_tokens), first, last;
+	int r = 0;
+	x->written = 0;
+	atomic_store(&x->meter.tokens, 0);
+	atomic_store(&x->meter.documents, 0);
+	atomic_store(&x->meter.shards, 0);
+	task_part(&x->task, shards + val, &first, &last);
+	for (uint64_t i = first; r == 0 && i < last; i++) {
+		atomic_store(&x->meter.share, (double)(i - first) / (double)(last - first));
+		r = make_planned(x, i, train, err);
 	}
-	prepared_free(&end);
-	prepared_free(&last);
-	return r == 0 || r == -ENOENT ? ledger_join(&x->ledger, out, err) : r;
+	if (r == 0)
+		r = closer_wait(&x->closer, err);
+	return r != 0 || x->task.number + 1 != x->task.of ? r : make_end(x, train, shards, err);
+}
+
+/* Makes the shards of a task. When it or another task finds damage that nobody knew of, every later shard
+ * begins elsewhere: then those that do not fit are made anew. */
+static int make_part(struct prepare *x, struct error *err)
+{
+	size_t known;
+	int r;
+	do {
+		x->plan_again = false;
+		r = measure(x, err);
+		if (r != 0)
+			return r;
+		known = x->plan.n_left_out;
+		r = make_part_once(x, err);
+		if (r == -EAGAIN && x->plan_again) {
+			closer_wait(&x->closer, NULL);
+			r = 0;
+			continue;
+		}
+		if (r == 0) {
+			free(x->left_out);
+			x->left_out = NULL;
+			r = ledger_damage(&x->ledger, &x->left_out, &x->plan.n_left_out, err);
+			x->plan.left_out = x->left_out;
+		}
+	} while (r == 0 && (x->plan_again || x->plan.n_left_out != known));
+	return r;
+}
+
+/* The one file of nanogpt gets its name when all of its parts are there. */
+static int join(struct prepare *x, struct prepared *all, struct error *err)
+{
+	char file[SHARDFILE_NAME];
+	int r = ledger_gather(&x->ledger, all, err);
+	const struct prepared_shard *last =
+	        r == 0 && all->n_shards > 0 ? &all->shards[all->n_shards - 1] : NULL;
+	if (last != NULL && !last->val && x->options->shards == SHARDS_NANOGPT) {
+		shardfile_name(SHARDS_NANOGPT, false, 0, file);
+		r = shardwriter_rename(x->ledger.fd, x->ledger.dir, file,
+		                       (last->first + last->tokens) * x->width, err);
+	}
+	return r == 0 ? ledger_finish(&x->ledger, all, err) : r;
 }
 
 /* ---- a folder that is whole ---- */
@@ -624,6 +683,7 @@ out:
 	ledger_close(&x.ledger);
 	dataset_close(x.d);
 	free(x.chunk);
+	free(x.left_out);
 	arguments_free(&a);
 	return r == ARGUMENTS_HELP ? 0 : r;
 }

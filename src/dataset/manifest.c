@@ -362,16 +362,35 @@ bool manifest_uniform(void *arg, uint32_t file, uint64_t *full)
 	return true;
 }
 
+/* Under the lock; NULL: none is remembered. */
+static const struct error *find_cause(const struct manifest *m, uint32_t file, uint32_t piece)
+{
+	for (size_t i = 0; i < m->n_causes; i++)
+		if (m->causes[i].file == file &&
+		    (m->causes[i].piece == piece || m->causes[i].piece == ORDER_PIECES))
+			return &m->causes[i].error;
+	return NULL;
+}
+
+bool manifest_recorded(struct manifest *m, uint32_t file, uint32_t piece)
+{
+	const struct state *s = &m->state[file];
+	if (manifest_is_tokens(m->files.files[file].kind) || GET(s->pieces) == 0 ||
+	    GET(s->tokens[piece]) != COUNTS_BAD)
+		return false;
+	pthread_mutex_lock(&m->lock);
+	bool recorded = find_cause(m, file, piece) == NULL;
+	pthread_mutex_unlock(&m->lock);
+	return recorded;
+}
+
 void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct error *err)
 {
 	struct error found = { .code = EBADMSG };
 	pthread_mutex_lock(&m->lock);
-	for (size_t i = 0; i < m->n_causes; i++)
-		if (m->causes[i].file == file &&
-		    (m->causes[i].piece == piece || m->causes[i].piece == ORDER_PIECES)) {
-			found = m->causes[i].error;
-			break;
-		}
+	const struct error *cause = find_cause(m, file, piece);
+	if (cause != NULL)
+		found = *cause;
 	pthread_mutex_unlock(&m->lock);
 	if (err == NULL)
 		return;
@@ -426,7 +445,10 @@ void manifest_set_bad(struct manifest *m, uint32_t file, uint32_t piece, int cod
 				SET(s->tokens[i], COUNTS_BAD);
 			}
 	}
+	bool whole = s->bad > 0 && s->known == s->pieces;
 	pthread_mutex_unlock(&m->lock);
+	if (whole && piece != ORDER_PIECES)
+		manifest_publish(m, file);
 }
 
 /* ---- sums ---- */

@@ -73,6 +73,9 @@ uint64_t manifest_piece_sequences(const struct manifest *m);
 /* The cause for which a file or piece can not be counted. */
 void manifest_cause(struct manifest *m, uint32_t file, uint32_t piece, struct error *err);
 
+/* Whether a piece is known as damaged from a record alone, which does not say why. */
+bool manifest_recorded(struct manifest *m, uint32_t file, uint32_t piece);
+
 /* Records. pieces: the number of pieces of a text file (once; later calls are ignored). */
 int manifest_set_pieces(struct manifest *m, uint32_t file, uint32_t pieces, struct error *err);
 void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,

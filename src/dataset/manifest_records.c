@@ -9,8 +9,10 @@
 #include "dataset/manifest_state.h"
 #include "dataset/packed.h"
 
-/* The name under which a file's counts are stored: everything they depend on. */
-static int counts_key(struct manifest *m, uint32_t file, struct cache_key *out, struct error *err)
+/* The name under which a file's counts are stored: everything they depend on. damaged: those of a file with
+ * pieces that cannot be counted, which only on_error=skip looks for. */
+static int counts_key(struct manifest *m, uint32_t file, bool damaged, struct cache_key *out,
+                      struct error *err)
 {
 	uint8_t pin[HASH_SIZE];
 	int r = manifest_pin(m, file, pin, err);
@@ -18,7 +20,7 @@ static int counts_key(struct manifest *m, uint32_t file, struct cache_key *out, 
 		return r;
 	const struct options *o = m->o.options;
 	struct hash *h = hash_new();
-	hash_add_text(h, "counts 1");
+	hash_add_text(h, damaged ? "counts of what is damaged 1" : "counts 1");
 	hash_add(h, pin, sizeof pin);
 	hash_add_u64(h, m->o.groups);
 	hash_add_text(h, m->o.tokenizer_sha256);
@@ -38,7 +40,7 @@ int manifest_record(struct manifest *m, uint32_t file, uint8_t key[HASH_SIZE], s
 	struct cache_key name;
 	/* The record is one list of numbers: the tokens of each piece, then the documents of each. */
 	struct counts c = { .n = 2 * s->pieces };
-	int r = counts_key(m, file, &name, err);
+	int r = counts_key(m, file, GET(s->bad) > 0, &name, err);
 	if (r == 0 && (s->pieces == 0 || s->known < s->pieces))
 		r = fail(err, EINVAL, "%s: is not counted", m->files.files[file].where);
 	if (r != 0)
@@ -58,11 +60,26 @@ int manifest_record(struct manifest *m, uint32_t file, uint8_t key[HASH_SIZE], s
 	return r == 0 ? 0 : fail(err, -r, "%s: has too many pieces", m->files.files[file].where);
 }
 
+/* What is damaged stays so, for the bytes are pinned; any other error may pass. */
+static bool may_publish(struct manifest *m, uint32_t file)
+{
+	uint32_t damaged = 0;
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->n_causes; i++)
+		damaged += m->causes[i].file == file && m->causes[i].piece != ORDER_PIECES &&
+		           m->causes[i].error.code == EBADMSG;
+	bool all = damaged == m->state[file].bad;
+	pthread_mutex_unlock(&m->lock);
+	return all && (damaged == 0 || m->o.options->on_error == ON_ERROR_SKIP);
+}
+
 /* Puts the counts of a file that is counted whole where the next mount finds them. */
-static void publish(struct manifest *m, uint32_t file)
+void manifest_publish(struct manifest *m, uint32_t file)
 {
 	struct cache_key key;
 	struct buffer record = { 0 };
+	if (!may_publish(m, file))
+		return;
 	if (manifest_record(m, file, key.bytes, &record, NULL) == 0) {
 		if (m->o.index != NULL)
 			index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
@@ -77,7 +94,7 @@ int manifest_check_record(struct manifest *m, uint32_t file, bool *damaged, stru
 	struct cache_key key;
 	struct buffer a = { 0 }, b = { 0 };
 	struct counts c;
-	int r = counts_key(m, file, &key, err);
+	int r = counts_key(m, file, false, &key, err);
 	if (r != 0)
 		return r;
 	bool in_index = m->o.index != NULL && index_get(m->o.index, key.bytes, sizeof key.bytes, &a) == 0,
@@ -103,11 +120,11 @@ void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint3
 		s->documents[piece] = documents;
 		SET(s->tokens[piece], tokens);
 		s->known++;
-		whole = s->known == s->pieces && s->bad == 0;
+		whole = s->known == s->pieces;
 	}
 	pthread_mutex_unlock(&m->lock);
 	if (whole)
-		publish(m, file);
+		manifest_publish(m, file);
 }
 
 void manifest_set_pin(struct manifest *m, uint32_t file, const uint8_t pin[HASH_SIZE])
@@ -150,7 +167,7 @@ uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece)
 	return GET(s->pieces) == 0 ? 0 : s->documents[piece];
 }
 
-static int use_record(struct manifest *m, uint32_t file, struct span bytes)
+static int use_record(struct manifest *m, uint32_t file, bool damaged, struct span bytes)
 {
 	struct state *s = &m->state[file];
 	struct counts c;
@@ -161,7 +178,7 @@ static int use_record(struct manifest *m, uint32_t file, struct span bytes)
 	if (c.n < 2 || c.n % 2 != 0)
 		goto out;
 	for (uint32_t i = 0; i < c.n; i++)
-		if (c.numbers[i] >= UNKNOWN)
+		if (c.numbers[i] >= UNKNOWN && !(damaged && i < n && c.numbers[i] == COUNTS_BAD))
 			goto out;
 	r = manifest_set_pieces(m, file, n, NULL);
 	pthread_mutex_lock(&m->lock);
@@ -169,12 +186,40 @@ static int use_record(struct manifest *m, uint32_t file, struct span bytes)
 		for (uint32_t i = 0; i < n; i++)
 			if (s->tokens[i] == UNKNOWN) {
 				s->documents[i] = c.numbers[n + i];
+				s->bad += c.numbers[i] == COUNTS_BAD;
 				SET(s->tokens[i], c.numbers[i]);
 				s->known++;
 			}
 	pthread_mutex_unlock(&m->lock);
 out:
 	free(c.numbers);
+	return r;
+}
+
+/* Looks in the index, then in the cache and in an exported index, from where the index takes it. */
+static int find_record(struct manifest *m, uint32_t file, bool damaged, const struct cache_key *key,
+                       struct buffer *record)
+{
+	int r = -ENOENT;
+	record->n = 0;
+	if (m->o.index != NULL)
+		r = index_get(m->o.index, key->bytes, sizeof key->bytes, record);
+	if (r == 0)
+		r = use_record(m, file, damaged, span_of(record->at, record->n));
+	if (r != 0 && m->o.cache != NULL) {
+		record->n = 0;
+		r = cache_get_counts(m->o.cache, key, record, NULL);
+		if (r == 0)
+			r = use_record(m, file, damaged, span_of(record->at, record->n));
+		if (r == 0 && m->o.index != NULL)
+			index_put(m->o.index, key->bytes, sizeof key->bytes, record->at, record->n);
+	}
+	struct span packed;
+	if (r != 0 && m->o.packed != NULL && packed_find(m->o.packed, key->bytes, &packed) == 0) {
+		r = use_record(m, file, damaged, packed);
+		if (r == 0 && m->o.index != NULL)
+			index_put(m->o.index, key->bytes, sizeof key->bytes, packed.at, packed.n);
+	}
 	return r;
 }
 
@@ -185,29 +230,13 @@ int manifest_load(struct manifest *m, uint32_t file, struct error *err)
 	struct buffer record = { 0 };
 	if (GET(s->looked))
 		return -ENOENT;
-	int r = counts_key(m, file, &key, err);
+	int r = counts_key(m, file, false, &key, err);
 	if (r != 0)
 		return r;
 	SET(s->looked, 1);
-	r = -ENOENT;
-	if (m->o.index != NULL)
-		r = index_get(m->o.index, key.bytes, sizeof key.bytes, &record);
-	if (r == 0)
-		r = use_record(m, file, span_of(record.at, record.n));
-	if (r != 0 && m->o.cache != NULL) {
-		record.n = 0;
-		r = cache_get_counts(m->o.cache, &key, &record, NULL);
-		if (r == 0)
-			r = use_record(m, file, span_of(record.at, record.n));
-		if (r == 0 && m->o.index != NULL)
-			index_put(m->o.index, key.bytes, sizeof key.bytes, record.at, record.n);
-	}
-	struct span packed;
-	if (r != 0 && m->o.packed != NULL && packed_find(m->o.packed, key.bytes, &packed) == 0) {
-		r = use_record(m, file, packed);
-		if (r == 0 && m->o.index != NULL)
-			index_put(m->o.index, key.bytes, sizeof key.bytes, packed.at, packed.n);
-	}
+	r = find_record(m, file, false, &key, &record);
+	if (r != 0 && m->o.options->on_error == ON_ERROR_SKIP && counts_key(m, file, true, &key, NULL) == 0)
+		r = find_record(m, file, true, &key, &record);
 	buffer_free(&record);
 	return r == 0 ? 0 : -ENOENT;
 }

@@ -42,6 +42,9 @@ struct manifest {
 	bool by_column;
 };
 
+/* Puts the counts of a file into index and cache, when all are known. */
+void manifest_publish(struct manifest *m, uint32_t file);
+
 #define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define SET(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 

@@ -181,7 +181,8 @@ static int take_text(struct stream *s, struct stream_piece *p, struct error *err
 	int r = n < 0 && n != -EAGAIN ? (int)n : 0;
 	if (r != 0)
 		manifest_cause(d->manifest, p->file, p->piece, err);
-	if (r == 0 && s->fetched)
+	/* What an index says is damaged is looked at again: for why. */
+	if (s->fetched && (r == 0 || manifest_recorded(d->manifest, p->file, p->piece)))
 		r = get_made(s, p->file, p->piece, &s->ref, err);
 	if (r == 0 && s->fetched) {
 		n = count_of(s, p->file, p->piece, err);
@@ -437,32 +438,56 @@ uint64_t stream_pieces(struct dataset *d)
 	return sum;
 }
 
-/* Tokens that a piece gives to the stream when nothing is left out. */
-static uint64_t given(struct stream *s, uint32_t file, uint32_t piece, bool *shares)
+int stream_damage_order(const void *a, const void *b)
 {
+	const struct stream_damage *x = a, *y = b;
+	return x->file != y->file    ? (x->file < y->file ? -1 : 1)
+	       : x->piece < y->piece ? -1
+	                             : x->piece > y->piece;
+}
+
+bool stream_left_out(const struct stream_plan *plan, uint32_t file, uint32_t piece)
+{
+	const struct stream_damage key = { file, piece };
+	return plan->n_left_out > 0 &&
+	       bsearch(&key, plan->left_out, plan->n_left_out, sizeof key, stream_damage_order) != NULL;
+}
+
+/* Tokens that a piece gives to the stream; under on_error=skip one that cannot be counted has none. */
+static uint64_t given(struct stream *s, const struct stream_plan *plan, uint32_t file, uint32_t piece,
+                      bool *shares)
+{
+	int64_t n = manifest_tokens(s->d->manifest, file, piece);
 	*shares = false;
-	return s->d->token_files ? own_tokens(s, file, piece, shares)
-	                         : (uint64_t)manifest_tokens(s->d->manifest, file, piece);
+	if (n < 0 || stream_left_out(plan, file, piece))
+		return 0;
+	if (!s->d->token_files)
+		return (uint64_t)n;
+	uint64_t own = own_tokens(s, file, piece, shares);
+	bool closed = *shares && stream_left_out(plan, file, piece + 1);
+	*shares = *shares && !closed;
+	return own + closed;
 }
 
 int stream_measure(struct dataset *d, struct stream_plan *out, struct error *err)
 {
 	struct stream s = { .d = d };
 	uint64_t counted = 0, want = d->options.val_tokens;
-	*out = (struct stream_plan){ 0 };
+	out->cut = (struct prepared_place){ 0 };
+	out->held = out->train = 0;
 	for (uint32_t f = 0; f < manifest_files(d->manifest); f++) {
 		int r = count_file(&s, f, err);
 		int64_t pieces = r == 0 ? manifest_pieces(d->manifest, f) : 0;
 		for (uint32_t p = 0; r == 0 && p < pieces; p++) {
 			bool shares, held = counted < want;
 			int64_t n = manifest_tokens(d->manifest, f, p);
-			if (n < 0) {
+			if (n < 0 && !(d->options.on_error == ON_ERROR_SKIP && damaged((int)n))) {
 				manifest_cause(d->manifest, f, p, err);
 				return (int)n;
 			}
-			uint64_t tokens = given(&s, f, p, &shares);
+			uint64_t tokens = given(&s, out, f, p, &shares);
 			*(held ? &out->held : &out->train) += tokens;
-			counted += (uint64_t)n;
+			counted += n > 0 ? (uint64_t)n : 0;
 			if (held && counted >= want) {
 				out->held += shares;
 				out->cut = (struct prepared_place){ f, p + 1, 0 };
@@ -487,7 +512,7 @@ void stream_seek(struct dataset *d, const struct stream_plan *plan, uint64_t tok
 		int64_t pieces = manifest_pieces(d->manifest, f);
 		for (uint32_t p = f == plan->cut.file ? plan->cut.piece : 0; token > 0 && p < pieces; p++) {
 			bool shares;
-			uint64_t tokens = given(&s, f, p, &shares);
+			uint64_t tokens = given(&s, plan, f, p, &shares);
 			if (token < tokens) {
 				*out = (struct prepared_place){ f, p, token };
 				return;

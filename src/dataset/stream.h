@@ -66,14 +66,22 @@ int stream_is_end(struct dataset *d, uint32_t file, uint32_t piece, struct error
 /* SHA-256 over the names of all files. */
 void stream_names(struct dataset *d, char out[HASH_HEX]);
 
-/* Where the parts of a source lie, for who takes a part of it without having read what comes before. */
+/* Where the parts of a source lie, for who takes a part of it without having read what comes before. The
+ * pieces in left_out (sorted, the caller's) are damaged, and on_error=skip leaves them out though they are
+ * counted. */
 struct stream_plan {
+	const struct stream_damage {
+		uint32_t file, piece;
+	} * left_out;
+	size_t n_left_out;
 	struct prepared_place cut; /* the training part begins here */
 	uint64_t held, train;      /* tokens of both parts, as `prepare` writes them */
 };
-/* Counts what costs no tokenising, or waits for a server. 0; -EAGAIN: something must be tokenised to be
- * counted; or why some piece cannot be counted. */
-int stream_measure(struct dataset *d, struct stream_plan *out, struct error *err);
+/* Counts what costs no tokenising, or waits for a server; the plan has its left_out. 0; -EAGAIN: something
+ * must be tokenised to be counted; or why some piece cannot be counted, if that is not to be skipped. */
+int stream_measure(struct dataset *d, struct stream_plan *plan, struct error *err);
+bool stream_left_out(const struct stream_plan *plan, uint32_t file, uint32_t piece);
+int stream_damage_order(const void *a, const void *b); /* qsort's, of struct stream_damage */
 /* The same of one file: 0 if it is counted now. */
 int stream_counted(struct dataset *d, uint32_t file, struct error *err);
 /* Pieces of all files that are known. */

@@ -27,6 +27,7 @@ RANKS = TOP / "src/token/vocab/r50k_base.tiktoken"
 CPUS = len(os.sched_getaffinity(0))
 FILES = max(4, 2 * CPUS)
 EOT = 50256
+MISSING = []
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
 try:
@@ -36,13 +37,13 @@ try:
     ENCODING = tiktoken.Encoding("gpt2", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": EOT})
 except ImportError as e:
     numpy = ENCODING = None
-    print("without nanoGPT's and build-nanogpt's way: %s" % e)
+    MISSING.append("nanoGPT's and build-nanogpt's way: %s" % e)
 try:
     import pyarrow
     import pyarrow.parquet
 except ImportError as e:
     pyarrow = None
-    print("without Parquet: %s" % e)
+    MISSING.append("Parquet: %s" % e)
 
 
 # ---- the text ----
@@ -222,6 +223,7 @@ def datatrove(files, tokenizer):
 # ---- the table ----
 
 rows = []
+PARTS, DOCUMENTS, counts_of = [], 0, []
 
 
 def note(label, part, tokens, seconds, text):
@@ -246,48 +248,57 @@ def peer(label, part, run, *more):
     note(label, "%d/%d" % (part, len(PARTS)), tokens, seconds, text)
 
 
-PARTS = make_sources()
-DOCUMENTS, BYTES = sum(p[0] for p in PARTS), sum(p[1] for p in PARTS)
-kinds = (["snappy", "none"] if pyarrow else []) + ["jsonl"]
-best, shares, lone = {}, {}, None
-for _ in range(3):
+def main():
+    global PARTS, DOCUMENTS, counts_of
+    for what in MISSING:
+        print("without " + what)
+    PARTS = make_sources()
+    DOCUMENTS, size = sum(p[0] for p in PARTS), sum(p[1] for p in PARTS)
+    kinds = (["snappy", "none"] if pyarrow else []) + ["jsonl"]
+    best, shares, lone = {}, {}, None
+    for _ in range(3):
+        for kind in kinds:
+            begun = time.monotonic()
+            tokens, share = fineweb(kind)
+            seconds = time.monotonic() - begun
+            if kind not in best or seconds < best[kind][1]:
+                best[kind], shares[kind] = (tokens, seconds), share
+        tokens, seconds = alone()
+        lone = (tokens, seconds) if lone is None or seconds < lone[1] else lone
+    if len({t for t, _ in best.values()} | {lone[0]}) != 1:
+        print("the numbers of tokens differ: %r" % (best,))
+    labels = {"snappy": "fineweb prepare, Parquet (snappy)", "none": "fineweb prepare, Parquet, not compressed",
+              "jsonl": "fineweb prepare, JSON lines"}
     for kind in kinds:
-        begun = time.monotonic()
-        tokens, share = fineweb(kind)
-        seconds = time.monotonic() - begun
-        if kind not in best or seconds < best[kind][1]:
-            best[kind], shares[kind] = (tokens, seconds), share
-    tokens, seconds = alone()
-    lone = (tokens, seconds) if lone is None or seconds < lone[1] else lone
-if len({t for t, _ in best.values()} | {lone[0]}) != 1:
-    print("the numbers of tokens differ: %r" % (best,))
-labels = {"snappy": "fineweb prepare, Parquet (snappy)", "none": "fineweb prepare, Parquet, not compressed",
-          "jsonl": "fineweb prepare, JSON lines"}
-for kind in kinds:
-    note(labels[kind], "all", *best[kind], BYTES)
-note("fineweb's tokenizer alone, %d threads" % CPUS, "all", *lone, BYTES)
-if pyarrow and ENCODING:
-    import warnings
-    warnings.simplefilter("ignore")
-    counts_of = [sum(1 + int(n) for n in pyarrow.parquet.read_table(f, columns=["token_count"])["token_count"].to_pylist())
-                 for f in sorted((TMP / "snappy").iterdir())]
-    peer("tiktoken, datasets.map (nanoGPT)", len(PARTS) // 2, nanogpt)
-    peer("tiktoken, a pool (build-nanogpt)", len(PARTS) // 2, build_nanogpt)
-    try:
-        path = make_tokenizer_json()
-        from transformers import PreTrainedTokenizerFast
-        fast = PreTrainedTokenizerFast(tokenizer_file=str(path))
-    except ImportError as e:
-        print("without datatrove and the guide's loop: %s" % e)
-    else:
-        peer("datatrove, DocumentTokenizer", len(PARTS) // 2, datatrove, path)
-        peer("GPT2 tokenizer, one loop (the guide)", 1, guide, fast)
-    data = b"".join(f.read_bytes() for f in sorted((TMP / "out.snappy").glob("*.bin")))
-    if (TMP / "edufineweb_train_000001.npy").exists():
-        theirs = numpy.load(TMP / "edufineweb_train_000001.npy").tobytes()
-        print("build-nanogpt's ids are %s" % ("the same" if data.startswith(theirs) else "DIFFERENT"))
-print("%d documents, %.0f MB of text, %d CPUs, load %s" % (DOCUMENTS, BYTES / 1e6, CPUS, open("/proc/loadavg").read().split()[0]))
-print("%-42s %6s %12s %8s %14s" % ("", "of it", "tokens/s", "MB/s", "prepare is"))
-for label, part, speed, text in rows:
-    print("%-42s %6s %12.0f %8.1f %13.2fx" % (label, part, speed, text / 1e6, rows[0][2] / speed))
-print("share of its time that prepare's threads encoded: " + ", ".join("%s %.0f %%" % (k, 100 * shares[k]) for k in kinds))
+        note(labels[kind], "all", *best[kind], size)
+    note("fineweb's tokenizer alone, %d threads" % CPUS, "all", *lone, size)
+    if pyarrow and ENCODING:
+        import warnings
+        warnings.simplefilter("ignore")
+        counts_of = [sum(1 + int(n) for n in pyarrow.parquet.read_table(f, columns=["token_count"])["token_count"].to_pylist())
+                     for f in sorted((TMP / "snappy").iterdir())]
+        peer("tiktoken, datasets.map (nanoGPT)", len(PARTS) // 2, nanogpt)
+        peer("tiktoken, a pool (build-nanogpt)", len(PARTS) // 2, build_nanogpt)
+        try:
+            path = make_tokenizer_json()
+            from transformers import PreTrainedTokenizerFast
+            fast = PreTrainedTokenizerFast(tokenizer_file=str(path))
+        except ImportError as e:
+            print("without datatrove and the guide's loop: %s" % e)
+        else:
+            peer("datatrove, DocumentTokenizer", len(PARTS) // 2, datatrove, path)
+            peer("GPT2 tokenizer, one loop (the guide)", 1, guide, fast)
+        data = b"".join(f.read_bytes() for f in sorted((TMP / "out.snappy").glob("*.bin")))
+        if (TMP / "edufineweb_train_000001.npy").exists():
+            theirs = numpy.load(TMP / "edufineweb_train_000001.npy").tobytes()
+            print("build-nanogpt's ids are %s" % ("the same" if data.startswith(theirs) else "DIFFERENT"))
+    load_now = open("/proc/loadavg").read().split()[0]
+    print("%d documents, %.0f MB of text, %d CPUs, load %s" % (DOCUMENTS, size / 1e6, CPUS, load_now))
+    print("%-42s %6s %12s %8s %14s" % ("", "of it", "tokens/s", "MB/s", "prepare is"))
+    for label, part, speed, text in rows:
+        print("%-42s %6s %12.0f %8.1f %13.2fx" % (label, part, speed, text / 1e6, rows[0][2] / speed))
+    print("share of its time that prepare's threads encoded: " + ", ".join("%s %.0f %%" % (k, 100 * shares[k]) for k in kinds))
+
+
+if __name__ == "__main__":  # pools of others import this file
+    main()

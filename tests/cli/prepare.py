@@ -318,6 +318,37 @@ def damaged():
     fresh("skip")
 
 
+def damaged_tasks(*options, index=False):
+    """Tasks of which some meet damage that the others do not know of."""
+    folder = WORK / "partly"
+    fresh("partly").mkdir()
+    for i, f in enumerate([SAMPLE / "000_00000.parquet", DATA / "bad/page_damaged.parquet", SAMPLE / "000_00001.parquet",
+                           DATA / "bad/good.parquet", DATA / "bad/page_damaged.parquet", SAMPLE / "000_00002.parquet"]):
+        shutil.copy(f, folder / ("%03d_00000.parquet" % i))
+    words = [folder, "--on-error", "skip", "--shard-tokens", 20000, *options]
+    fresh("whole")
+    code, _, err = prepare(*words, folder="whole")
+    ok(code == 0 and len(manifest("whole")["left_out"]) == 2, "two damaged pieces: %s" % (options,), err)
+    fresh()
+    words += ["--cache", WORK / "cold"]
+    fresh("cold")
+    if index:
+        for i in range(3):
+            code, _, err = run("index", *words[:3], *options, "--cache", WORK / "cold", "--task", "%d/3" % i)
+            ok(code == 0, "index --task %d/3 passes over them" % i, err)
+    # The last task ends before the first one finds damage: it must be run once more.
+    for i in (2, 1, 0):
+        code, _, err = prepare(*words, "--task", "%d/3" % i)
+        ok(code == 0, "task %d/3 goes on behind damage" % i, err)
+    code, _, err = prepare(*words, "--join")
+    if not index:
+        ok(code == 1 and b"run all tasks again" in err, "--join knows what does not fit", code, err)
+        for i in range(3):
+            prepare(*words, "--task", "%d/3" % i)
+        code, _, err = prepare(*words, "--join")
+    ok(code == 0 and snapshot("out") == snapshot("whole"), "and the result is that of one process", code, err)
+
+
 def tasks(n):
     words = [SAMPLE, "--shard-tokens", 30000, "--val-tokens", 60000]
     fresh("whole")
@@ -410,6 +441,8 @@ def again():
 
 
 run_all = (kinds, documents, forms, target, lambda: kills(20), resumed, verify, changed, refused, damaged,
+           damaged_tasks, lambda: damaged_tasks("--format", "nanogpt"),
+           lambda: damaged_tasks("--counts", "exact", index=True),
            lambda: tasks(3), served, again)
 if "KILLS" in os.environ:
     run_all = (lambda: kills(int(os.environ["KILLS"])),)
