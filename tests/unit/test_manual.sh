@@ -51,6 +51,12 @@ report "each flag of a subcommand is named" "$(./fineweb --help | sed -n 's/^  f
 		echo "$section" | grep -qE "^\.It (.*, )?Fl (. , Fl )?-$flag( |\$)" || echo "fineweb $name --$flag"
 	done
 done)"
+# What stands between ``` and ``` in the two READMEs, without remarks and the picture of the tree.
+code_of() {
+	awk '/^```/ { in_it = !in_it; next } in_it && !/├|│|└/ { sub(/ +#.*/, ""); print }' "$1"
+}
+report "the Korean README has the same commands and the same output" "$(code_of "$top/README.md" >code.en && code_of "$top/README.ko.md" | diff code.en -
+	rm -f code.en)"
 if command -v groff >/dev/null 2>&1; then
 	report "groff has no complaint" "$(groff -mandoc -Tascii -ww -z "$page" "$top/doc/mount.fineweb.8" 2>&1)"
 else
