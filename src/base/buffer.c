@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/share.h"
 
 int buffer_reserve(struct buffer *b, size_t more, size_t limit, struct error *err)
 {
@@ -17,6 +18,8 @@ int buffer_reserve(struct buffer *b, size_t more, size_t limit, struct error *er
 		return fail(err, ENOTSUP, "%zu bytes are needed, the bound is %zu", want, limit);
 	if (want <= b->room)
 		return 0;
+	if (b->share != NULL)
+		return share_grow(b, want, err);
 	size_t room = b->room < 256 ? 256 : b->room;
 	while (room < want)
 		if (!mul_size(room, 2, &room))
@@ -59,6 +62,9 @@ int buffer_printf(struct buffer *b, const char *format, ...)
 
 void buffer_free(struct buffer *b)
 {
-	free(b->at);
+	if (b->share != NULL)
+		share_release(b);
+	else
+		free(b->at);
 	*b = (struct buffer){ 0 };
 }

@@ -1,20 +1,27 @@
 /* buffer: bytes that grow up to a bound.
  *
  * A zeroed struct is an empty buffer. The owner frees it with buffer_free.
- * Not shared between threads.
+ * Not shared between threads. One with a share (base/share.h) counts against it, and may be on disk.
  */
 #ifndef FW_BASE_BUFFER_H
 #define FW_BASE_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
+struct share;
+
 struct buffer {
 	uint8_t *at;
-	size_t n;    /* bytes in use */
-	size_t room; /* bytes allocated */
+	size_t n;            /* bytes in use */
+	size_t room;         /* bytes allocated */
+	struct share *share; /* NULL: none; set before the first use, with a pool, and outlives the bytes */
+	/* private to share.c */
+	bool mapped;
+	int fd;
 };
 
 /* Makes room for `more` bytes behind the n in use; the total never exceeds `limit`

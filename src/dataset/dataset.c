@@ -128,6 +128,37 @@ static void changed(void *arg)
 	prefetch_changed(arg);
 }
 
+static int disk_grow(void *arg, int *fd, size_t was, size_t n, struct error *err)
+{
+	return cache_scratch(((struct dataset *)arg)->cache, fd, was, n, err);
+}
+
+static void disk_drop(void *arg, int fd)
+{
+	cache_scratch_drop(((struct dataset *)arg)->cache, fd);
+}
+
+static void make_room(void *arg)
+{
+	struct dataset *d = arg;
+	if (d->pieces != NULL)
+		pieces_make_room(d->pieces);
+}
+
+/* Parts of `memory`: what is fetched ahead and pieces that are kept without a disk have theirs in src/fetch. */
+static void open_pool(struct dataset *d)
+{
+	d->pool = (struct share_pool){
+		.small = (size_t)(d->options.memory / 4),
+		.large = (size_t)(d->options.memory / 8 * 5),
+		.grow = d->cache != NULL ? disk_grow : NULL,
+		.drop = disk_drop,
+		.room = make_room,
+		.arg = d,
+	};
+	share_pool_init(&d->pool);
+}
+
 static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 {
 	const struct options *o = &d->options;
@@ -144,12 +175,14 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 		.packed = d->packed,
 	};
 	int r = manifest_new(&mo, l, &d->manifest, err);
+	open_pool(d);
 	struct textfiles_options to = {
 		.column = o->column,
 		.page = (size_t)(o->memory / 2),
 		.open = open_of,
 		.still = still_of,
 		.remote = remote_of,
+		.pool = &d->pool,
 		.arg = d,
 	};
 	if (r == 0)
@@ -485,6 +518,8 @@ void dataset_close(struct dataset *d)
 	views_free(d->views);
 	handles_free(d->handles);
 	damage_free(d->damage);
+	if (d->textfiles != NULL)
+		share_pool_free(&d->pool);
 	textfiles_free(d->textfiles);
 	manifest_free(d->manifest);
 	stored_free(d->stored);

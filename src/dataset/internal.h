@@ -45,6 +45,7 @@ struct dataset {
 	struct cache *cache;
 	struct index *index;
 	struct manifest *manifest;
+	struct share_pool pool; /* of `memory`, for who reads texts */
 	struct textfiles *textfiles;
 	struct pieces *pieces;
 	struct handles *handles;

@@ -73,6 +73,8 @@ enum { ENOUGH = 1 }; /* what a taker returns to stop */
 
 typedef int taker(void *arg, const struct document *d, uint64_t first, uint64_t tokens, struct error *err);
 
+#define PART (1u << 20) /* bytes of a text that are encoded at once, where it can be cut */
+
 struct measure {
 	const struct dataset *d;
 	struct encoder *encoder;
@@ -88,14 +90,18 @@ static int measure_document(void *arg, const struct document *document, struct e
 	const struct options *o = &m->d->options;
 	if (document->text.n == 0)
 		return m->take(m->arg, document, m->at, 0, err);
-	int r = buffer_reserve(&m->ids, encoder_bound(document->text.n) * m->d->width, 0, err);
-	if (r != 0)
-		return r;
-	int64_t n = encoder_encode(m->encoder, document->text.at, document->text.n, m->ids.at);
-	if (n < 0)
-		return fail(err, (int)-n, "cannot encode a text of %zu bytes", document->text.n);
-	uint64_t tokens = (uint64_t)n + (o->bos >= 0 ? 1u : 0u) + (o->eos >= 0 ? 1u : 0u);
-	r = m->take(m->arg, document, m->at, tokens, err);
+	uint64_t tokens = (o->bos >= 0 ? 1u : 0u) + (o->eos >= 0 ? 1u : 0u);
+	for (struct span left = document->text, part = left; left.n > 0; span_skip(&left, part.n)) {
+		part = span_of(left.at, textstream_cut(left.at, left.n, PART));
+		int r = buffer_reserve(&m->ids, encoder_bound(part.n) * m->d->width, 0, err);
+		if (r != 0)
+			return r;
+		int64_t n = encoder_encode(m->encoder, part.at, part.n, m->ids.at);
+		if (n < 0)
+			return fail(err, (int)-n, "cannot encode a text of %zu bytes", document->text.n);
+		tokens += (uint64_t)n;
+	}
+	int r = m->take(m->arg, document, m->at, tokens, err);
 	m->at += tokens;
 	return r;
 }
@@ -106,12 +112,14 @@ static int documents_of(struct origins *o, uint32_t file, uint32_t piece, taker 
                         struct error *err)
 {
 	struct measure m = { .d = o->d, .take = take, .arg = arg, .encoder = encoder_new(o->tokenizer) };
+	struct share share = { .pool = textfiles_options(o->d->textfiles)->pool };
 	struct textfile *f;
 	int r = m.encoder == NULL ? fail(err, ENOMEM, "out of memory")
 	                          : textfiles_get(o->d->textfiles, file, &f, err);
 	if (r == 0) {
 		r = textfile_documents(f, textfiles_options(o->d->textfiles), piece, o->groups, true,
-		                       measure_document, &m, err);
+		                       &share, measure_document, &m, err);
+		share_end(&share);
 		textfiles_put(o->d->textfiles, f, r < 0);
 	}
 	encoder_free(m.encoder);
@@ -326,16 +334,18 @@ static int piece_of_id(struct origins *o, struct textfile *f, struct search *s, 
                        struct error *err)
 {
 	const struct textfiles_options *fo = textfiles_options(o->d->textfiles);
+	struct share share = { .pool = fo->pool };
 	int r = 0;
 	if (f->kind == KIND_PARQUET) {
 		for (uint32_t g = 0; f->id >= 0 && g < parquet_row_groups(f->parquet) && r == 0; g++) {
-			r = parquet_texts(f->parquet, g, f->id, -1, -1, search_ids, s, err);
+			r = parquet_texts(f->parquet, g, f->id, -1, -1, NULL, search_ids, s, err);
 			*piece = g / o->groups;
 		}
 	} else {
 		uint64_t pieces = f->kind == KIND_JSONL ? jsonl_pieces(f->source->size) : 1;
 		for (uint32_t p = 0; p < pieces && r == 0; p++) {
-			r = textfile_documents(f, fo, p, o->groups, true, search_documents, s, err);
+			r = textfile_documents(f, fo, p, o->groups, true, &share, search_documents, s, err);
+			share_end(&share);
 			*piece = p;
 		}
 	}

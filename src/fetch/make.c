@@ -17,8 +17,12 @@ struct maker {
 	const struct cache_key *key;
 	const char *name;
 	struct made *out;
-	bool disk; /* the disk may still be tried */
+	struct share share;
+	size_t counted; /* bytes of out->ids in it */
+	bool disk;      /* the disk may still be tried */
 };
+
+#define PART (1u << 20) /* bytes of a text that are encoded at once, where it can be cut */
 
 static void put_id(uint8_t *to, unsigned width, int64_t id)
 {
@@ -86,53 +90,85 @@ static int note_start(struct maker *m, const struct document *d, struct error *e
 	return r == 0 ? buffer_add(&s->ids, "", 1, 0, err) : r;
 }
 
-static int take(void *arg, const struct document *d, struct error *err)
+/* Counts what the ids take by now. */
+static int count_ids(struct maker *m, struct error *err)
 {
-	struct maker *m = arg;
+	const struct buffer *b = &m->out->ids;
+	int r = 0;
+	if (b->n < m->counted)
+		share_give(&m->share, m->counted - b->n);
+	else if (b->n - m->counted >= PART)
+		r = share_take(&m->share, b->n - m->counted, err);
+	else
+		return 0;
+	if (r == 0)
+		m->counted = b->n;
+	return r;
+}
+
+/* Encodes one part of a text behind the ids that are there. */
+static int encode_part(struct maker *m, const struct document *d, size_t from, size_t n, struct error *err)
+{
 	struct buffer *b = &m->out->ids;
 	unsigned width = m->o->width;
 	size_t room;
-	if (d->text.n == 0)
-		return 0;
-	int r = spill(m, err);
-	if (r != 0)
-		return r;
-	if (!mul_size(encoder_bound(d->text.n) + 2, width, &room))
+	if (!mul_size(encoder_bound(n) + 2, width, &room))
 		return fail(err, ENOTSUP, "%s: a text of %zu bytes", m->name, d->text.n);
 	/* The bound on ids is far above what a text becomes: only what is used counts against `most`. */
-	r = buffer_reserve(b, room, 0, err);
-	if (r == 0 && m->o->documents)
-		r = note_start(m, d, err);
+	int r = buffer_reserve(b, room, 0, err);
 	if (r != 0)
 		return r;
-	uint8_t *at = b->at + b->n;
-	if (m->o->bos >= 0) {
-		put_id(at, width, m->o->bos);
-		at += width;
-	}
-	int64_t begun = piece_clock(), n = encoder_encode(m->encoder, d->text.at, d->text.n, at);
+	int64_t begun = piece_clock();
+	int64_t ids = encoder_encode(m->encoder, d->text.at + from, n, b->at + b->n);
 	m->out->encoded_ns += (uint64_t)(piece_clock() - begun);
-	if (n < 0)
-		return fail(err, (int)-n, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name,
+	if (ids < 0)
+		return fail(err, (int)-ids, "%s: row %" PRIu64 ": cannot encode a text of %zu bytes", m->name,
 		            d->row, d->text.n);
-	to_little(at, (size_t)n, width);
-	at += (size_t)n * width;
-	if (m->o->eos >= 0) {
-		put_id(at, width, m->o->eos);
-		at += width;
+	to_little(b->at + b->n, (size_t)ids, width);
+	b->n += (size_t)ids * width;
+	m->out->tokens += (uint64_t)ids;
+	if (!m->disk && b->n > m->o->most)
+		return fail(err, ENOTSUP,
+		            "%s: a piece has more than %zu bytes of tokens and there is no disk to write it to: "
+		            "give more `memory` or a `cache`",
+		            m->name, m->o->most);
+	r = count_ids(m, err);
+	return r == 0 ? spill(m, err) : r;
+}
+
+/* A token beside a text; encode_part has left room for two. */
+static int put_beside(struct maker *m, int64_t id, struct error *err)
+{
+	struct buffer *b = &m->out->ids;
+	if (id < 0)
+		return 0;
+	int r = buffer_reserve(b, m->o->width, 0, err);
+	if (r != 0)
+		return r;
+	put_id(b->at + b->n, m->o->width, id);
+	b->n += m->o->width;
+	m->out->tokens++;
+	return 0;
+}
+
+static int take(void *arg, const struct document *d, struct error *err)
+{
+	struct maker *m = arg;
+	if (d->text.n == 0)
+		return 0;
+	int r = m->o->documents ? note_start(m, d, err) : 0;
+	if (r == 0)
+		r = put_beside(m, m->o->bos, err);
+	for (size_t done = 0; r == 0 && done < d->text.n;) {
+		size_t n = textstream_cut(d->text.at + done, d->text.n - done, PART);
+		r = encode_part(m, d, done, n, err);
+		done += n;
 	}
-	size_t end = (size_t)(at - b->at);
-	m->out->tokens += (end - b->n) / width;
+	if (r == 0)
+		r = put_beside(m, m->o->eos, err);
 	m->out->documents++;
 	m->out->text_bytes += d->text.n;
-	b->n = end;
-	if (!m->disk && b->n > m->o->most)
-		return fail(
-		        err, ENOTSUP,
-		        "%s: a piece has more than %zu bytes of tokens and there is no disk to write it to: "
-		        "give more `memory` or a `cache`",
-		        m->name, m->o->most);
-	return 0;
+	return r;
 }
 
 /* Writes the piece to the cache; when that fails it stays in memory. */
@@ -163,7 +199,9 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
                      struct error *err)
 {
 	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
-	int r = textfile_documents(f, fo, piece, m->o->groups, m->o->documents, take, m, err);
+	m->share = (struct share){ .pool = fo->pool };
+	m->counted = 0;
+	int r = textfile_documents(f, fo, piece, m->o->groups, m->o->documents, &m->share, take, m, err);
 	if (r == 0) {
 		bool spilled = m->writer != NULL;
 		store(m);
@@ -174,6 +212,7 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
 	}
 	cache_abort(m->writer);
 	m->writer = NULL;
+	share_end(&m->share);
 	return r;
 }
 

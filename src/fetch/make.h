@@ -1,7 +1,8 @@
 /* make: one piece's tokens from its text.
  *
  * Streams: documents are encoded one at a time into a buffer that spills into the cache's file
- * once it is larger than `spill` bytes. One thread a call.
+ * once it is larger than `spill` bytes; a long document in parts. What is in memory counts against a share of the
+ * files' pool. One thread a call.
  */
 #ifndef FW_FETCH_MAKE_H
 #define FW_FETCH_MAKE_H

@@ -70,7 +70,9 @@ static void forgive(struct pieces *p, int64_t now)
 void pieces_trim(struct pieces *p)
 {
 	struct entry *e = p->ready.first;
-	while (e != NULL && (p->ready.n > PIECES_OPEN || p->memory_bytes > p->o.memory / 2)) {
+	struct share_pool *pool = textfiles_options(p->o.files)->pool;
+	uint64_t most = p->o.memory / (pool != NULL && share_crowded(pool) ? 16 : 2);
+	while (e != NULL && (p->ready.n > PIECES_OPEN || p->memory_bytes > most)) {
 		struct entry *next = e->next;
 		if (e->users == 0 && (p->ready.n > PIECES_OPEN || e->bytes > 0)) {
 			list_remove(&p->ready, e);
@@ -78,6 +80,13 @@ void pieces_trim(struct pieces *p)
 		}
 		e = next;
 	}
+}
+
+void pieces_make_room(struct pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	pieces_trim(p);
+	pthread_mutex_unlock(&p->lock);
 }
 
 int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key *out, struct error *err)

@@ -2,7 +2,9 @@
  *
  * A table of pieces (single flight), queues, and the worker threads: PIECE_FETCHERS that fetch bytes where
  * files are remote, `threads` for readers, as many at nice 10 for prefetch and counting. Bounds: PIECES_OPEN
- * pieces open at once, memory/2 bytes of pieces without a disk; a queue is as long as what is asked for. A
+ * pieces open at once; of `memory`, without a disk, half for pieces (a sixteenth while the files' pool has a large
+ * share) and a sixteenth for what is fetched, with one half for what is fetched; a queue is as long as what is
+ * asked for. A
  * failed piece keeps its errno and text for PIECE_FAILED_S seconds. Only here is a fetch tried again. Any
  * thread.
  */
@@ -87,6 +89,9 @@ void pieces_put(struct pieces *p, struct piece_ref *ref);
 void pieces_drop(struct pieces *p, struct piece_ref *ref);
 /* Asks for it without waiting: 0 at hand, -EAGAIN queued, or its failure. */
 int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority);
+
+/* Forgets what is in memory and not used, but for a little. */
+void pieces_make_room(struct pieces *p);
 
 /* The name of a piece in the cache. */
 int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key *out, struct error *err);

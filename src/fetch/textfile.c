@@ -308,9 +308,11 @@ unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t grou
 }
 
 int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,
-                       uint32_t groups, bool with_ids, document_fn *fn, void *arg, struct error *err)
+                       uint32_t groups, bool with_ids, struct share *share, document_fn *fn, void *arg,
+                       struct error *err)
 {
-	struct jsonl_options lines = { .column = options->column, .line = options->page };
+	share = share == NULL || share->pool == NULL ? NULL : share;
+	struct jsonl_options lines = { .column = options->column, .line = options->page, .share = share };
 	int r = 0;
 	switch (f->kind) {
 	case KIND_PARQUET: {
@@ -318,7 +320,7 @@ int textfile_documents(struct textfile *f, const struct textfiles_options *optio
 		for (uint64_t g = first; r == 0 && g < first + groups && g < parquet_row_groups(f->parquet);
 		     g++)
 			r = parquet_texts(f->parquet, (uint32_t)g, f->text, with_ids ? f->id : -1,
-			                  with_ids ? f->url : -1, fn, arg, err);
+			                  with_ids ? f->url : -1, share, fn, arg, err);
 		return r;
 	}
 	case KIND_JSONL:

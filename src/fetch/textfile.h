@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/share.h"
 #include "format/document.h"
 #include "format/parquet.h"
 #include "io/listing.h"
@@ -32,12 +33,13 @@ struct textfiles;
 
 struct textfiles_options {
 	const char *column; /* NULL: text, else raw_content, else content */
-	size_t page;        /* bytes of a page or a line at most */
+	size_t page;        /* bytes of a page or a line at most, where no pool bounds it */
 	/* Opens the bytes of a file and holds them against its pin. */
 	int (*open)(void *arg, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);
 	bool (*remote)(void *arg, uint32_t file);
 	/* Whether an open file still is what was opened; where not, it is opened anew, which says why. */
 	bool (*still)(void *arg, uint32_t file);
+	struct share_pool *pool; /* of those who read documents; NULL: none */
 	void *arg;
 };
 
@@ -57,9 +59,11 @@ void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
 unsigned textfile_ranges(const struct textfile *f, uint32_t piece, uint32_t groups, bool with_counts,
                          bool with_ids, struct parquet_range *out, unsigned most, uint64_t bytes);
 
-/* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. */
+/* Documents of one piece: `groups` consecutive row groups, 4 MiB of lines, or a whole compressed file. The
+ * buffers for it count against the share. */
 int textfile_documents(struct textfile *f, const struct textfiles_options *options, uint32_t piece,
-                       uint32_t groups, bool with_ids, document_fn *fn, void *arg, struct error *err);
+                       uint32_t groups, bool with_ids, struct share *share, document_fn *fn, void *arg,
+                       struct error *err);
 const struct textfiles_options *textfiles_options(const struct textfiles *t);
 
 #endif

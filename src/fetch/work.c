@@ -103,8 +103,8 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.bos = p->o.bos,
 		.eos = p->o.eos,
 		.width = p->o.width,
-		.spill = (size_t)min_u64(p->o.memory / 16, 64u << 20),
-		.most = (size_t)(p->o.memory / 4),
+		.spill = (size_t)min_u64(p->o.memory / 32, 64u << 20),
+		.most = (size_t)(p->o.memory / 8 * 3),
 		.cache = p->o.cache,
 		.documents = p->o.documents,
 	};
@@ -155,6 +155,30 @@ static int find_cached(struct pieces *p, struct entry *e, struct result *out, st
 	return 0;
 }
 
+/* Bytes that may wait to be made. */
+static uint64_t fetched_most(const struct pieces *p)
+{
+	return p->o.memory / (p->o.cache != NULL ? 2 : 16);
+}
+
+/* Counts the bytes of a fetch before they come, and waits until there is room for them; it is had as soon as
+ * nothing else waits to be made. */
+static int take_fetched(struct pieces *p, struct entry *e, struct error *err)
+{
+	int r = 0;
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop && p->fetched_bytes > 0 && p->fetched_bytes + e->range_bytes > fetched_most(p))
+		pthread_cond_wait(&p->fetch, &p->lock);
+	if (p->stop)
+		r = fail(err, EINTR, "the mount is ending");
+	else
+		p->fetched_bytes += e->range_bytes;
+	if (r != 0)
+		e->range_bytes = 0;
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
 /* Fills the overlay of the piece's file with its bytes. */
 static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 {
@@ -164,7 +188,7 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 	int r = textfiles_get(p->o.files, e->file, &e->text, err);
 	if (r != 0)
 		return r;
-	uint64_t most = min_u64(FETCH_LARGEST, p->o.memory / 8);
+	uint64_t most = min_u64(FETCH_LARGEST, fetched_most(p) / 4);
 	if (p->o.tokens != NULL) {
 		struct tokenfile t;
 		uint64_t first, tokens;
@@ -176,12 +200,14 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 		n = textfile_ranges(e->text, e->piece, p->o.groups, count, p->o.documents, ranges,
 		                    PIECE_RANGES, most);
 	}
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		e->range_bytes += ranges[i].n;
+	if (r == 0)
+		r = take_fetched(p, e, err);
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		r = overlay_fill(e->text->source, ranges[i].off, ranges[i].n, err);
-		if (r == 0) {
+		if (r == 0)
 			e->range_off[e->ranges++] = ranges[i].off;
-			e->range_bytes += ranges[i].n;
-		}
 	}
 	if (r == 0 && count)
 		p->o.fetched(p->o.arg, e->file, e->piece);
@@ -197,6 +223,12 @@ static void let_go(struct pieces *p, struct entry *e, bool again)
 		textfiles_put(p->o.files, e->text, again);
 	}
 	cache_unlock(e->lock);
+	if (e->range_bytes > 0) {
+		pthread_mutex_lock(&p->lock);
+		p->fetched_bytes -= e->range_bytes;
+		pthread_cond_broadcast(&p->fetch);
+		pthread_mutex_unlock(&p->lock);
+	}
 	e->text = NULL;
 	e->lock = NULL;
 	e->ranges = 0;
@@ -325,9 +357,9 @@ static struct entry *next_for(struct pieces *p, enum role role, int64_t *wake_ns
 	if (role == ROLE_BACKGROUND)
 		return next_of(p->queue, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
 	/* What waits to be made is bounded: readers may fill half of `memory`, prefetch a quarter. */
-	if (p->fetched_bytes > p->o.memory / 2)
+	if (p->fetched_bytes >= fetched_most(p))
 		return NULL;
-	bool more = p->fetched_bytes <= p->o.memory / 4 && p->fetching + FETCH_SPARE < PIECE_FETCHERS;
+	bool more = p->fetched_bytes <= fetched_most(p) / 2 && p->fetching + FETCH_SPARE < PIECE_FETCHERS;
 	return next_of(p->to_fetch, PRIORITY_READER, more ? PRIORITY_COUNT : PRIORITY_READER, wake_ns);
 }
 
@@ -335,18 +367,11 @@ static void make_entry(struct pieces *p, struct entry *e, struct encoder **encod
 {
 	struct result res = { 0 };
 	struct error err = { 0 };
-	uint64_t bytes = e->range_bytes;
 	bool fetched = e->text != NULL;
 	int r = fetched ? -ENOENT : find_cached(p, e, &res, &err);
 	if (r == -ENOENT)
 		r = make_now(p, e, encoder, &e->key, &res, &err);
 	let_go(p, e, r != 0);
-	if (fetched) {
-		pthread_mutex_lock(&p->lock);
-		p->fetched_bytes -= bytes;
-		pthread_cond_broadcast(&p->fetch);
-		pthread_mutex_unlock(&p->lock);
-	}
 	finish(p, e, r, &res, &err);
 }
 
@@ -369,7 +394,6 @@ static void fetch_entry(struct pieces *p, struct entry *e)
 	}
 	pthread_mutex_lock(&p->lock);
 	p->came_ns = piece_clock();
-	p->fetched_bytes += e->range_bytes;
 	e->state = STATE_FETCHED;
 	piece_enqueue(p, e);
 	pthread_mutex_unlock(&p->lock);

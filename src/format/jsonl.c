@@ -105,6 +105,8 @@ static int next_line(struct lines *l, struct span *line, uint64_t *at, struct er
 			return 0;
 		l->seen = n;
 		int r = fill(l, err);
+		if (r == -ENOTSUP && err != NULL)
+			return fail_in(err, "%s: the line at byte %" PRIu64, l->source->name, position(l));
 		if (r != 0)
 			return r;
 	}
@@ -144,22 +146,20 @@ static void want(struct jsontext_member members[MEMBERS], const char *column)
 	members[URL].key = "url";
 }
 
-/* The value of a string or number; decoded bytes are appended to `decoded`, which has the room. */
-static struct span value_of(const struct jsontext_member *m, struct buffer *decoded)
+/* The value of a string or number; it is decoded where it stands, which nobody reads again. */
+static struct span value_of(const struct jsontext_member *m, struct span line, uint8_t *own)
 {
 	if (m->kind != JSON_STRING && m->kind != JSON_NUMBER)
 		return span_of(NULL, 0);
 	if (!m->escaped)
 		return m->raw;
-	uint8_t *to = decoded->at + decoded->n;
-	size_t n = jsontext_decode(m->raw, to);
-	decoded->n += n;
-	return span_of(to, n);
+	uint8_t *to = own + (m->raw.at - line.at);
+	return span_of(to, jsontext_decode(m->raw, to));
 }
 
-/* Makes the document of one line. 0 or -errno. */
-static int read_line(const char *name, uint64_t at, struct span line, const char *column,
-		     struct buffer *decoded, struct document *d, struct error *err)
+/* Makes the document of one line, whose bytes are `own`. 0 or -errno. */
+static int read_line(const char *name, uint64_t at, struct span line, uint8_t *own, const char *column,
+		     struct document *d, struct error *err)
 {
 	struct jsontext_member m[MEMBERS];
 	struct jsontext_fault fault;
@@ -173,15 +173,10 @@ static int read_line(const char *name, uint64_t at, struct span line, const char
 	if (m[t].kind == JSON_NUMBER || m[t].kind == JSON_OTHER)
 		return fail(err, EBADMSG, "%s: line at byte %" PRIu64 ": expected a string or null as '%.100s'",
 			    name, at, m[t].key);
-	size_t room = (m[t].escaped ? m[t].raw.n : 0) + (m[ID].escaped ? m[ID].raw.n : 0) +
-		      (m[URL].escaped ? m[URL].raw.n : 0);
-	decoded->n = 0;
-	int r = buffer_reserve(decoded, room, 0, err);
-	if (r != 0)
-		return r;
-	d->text = value_of(&m[t], decoded);
-	d->id = value_of(&m[ID], decoded);
-	d->url = value_of(&m[URL], decoded);
+	d->text = value_of(&m[t], line, own);
+	/* The column may be one of them: what is decoded in place is not decoded again. */
+	d->id = m[ID].raw.at == m[t].raw.at ? d->text : value_of(&m[ID], line, own);
+	d->url = m[URL].raw.at == m[t].raw.at ? d->text : value_of(&m[URL], line, own);
 	return 0;
 }
 
@@ -196,7 +191,6 @@ static void drop_bom(struct span *line, uint64_t *at)
 /* Hands on the documents of all lines that start before l->end. */
 static int read_lines(struct lines *l, const char *column, document_fn *fn, void *arg, struct error *err)
 {
-	struct buffer decoded = { 0 };
 	struct document d = { 0 };
 	struct span line, rest;
 	uint64_t at = 0;
@@ -210,14 +204,20 @@ static int read_lines(struct lines *l, const char *column, document_fn *fn, void
 		jsontext_skip_blank(&rest);
 		if (rest.n == 0)
 			continue;
-		r = read_line(l->source->name, at, line, column, &decoded, &d, err);
+		r = read_line(l->source->name, at, line, l->window.at + (line.at - l->window.at), column, &d, err);
 		if (r == 0)
 			r = fn(arg, &d, err);
 		if (r != 0)
 			break;
 	}
-	buffer_free(&decoded);
 	return r > 0 ? 0 : r;
+}
+
+static size_t line_limit(const struct jsonl_options *o)
+{
+	if (o->share != NULL)
+		return SIZE_MAX;
+	return o->line == 0 ? LINE_DEFAULT : o->line;
 }
 
 int jsonl_texts(struct source *s, uint64_t piece, const struct jsonl_options *options,
@@ -233,7 +233,8 @@ int jsonl_texts(struct source *s, uint64_t piece, const struct jsonl_options *op
 		.off = begin == 0 ? 0 : begin - 1,
 		.end = min_u64(begin + JSONL_PIECE, s->size),
 		.step = READ_ON,
-		.limit = options->line == 0 ? LINE_DEFAULT : options->line,
+		.limit = line_limit(options),
+		.window.share = options->share,
 		.all = s->size == 0,
 	};
 	int r = begin == 0 ? 0 : skip_rest(&l, err);
@@ -249,7 +250,8 @@ int jsonl_stream_texts(struct source *s, int codec, const struct jsonl_options *
 	struct lines l = {
 		.source = s,
 		.end = UINT64_MAX,
-		.limit = options->line == 0 ? LINE_DEFAULT : options->line,
+		.limit = line_limit(options),
+		.window.share = options->share,
 	};
 	int r = codec_stream_open(codec, s, &l.stream, err);
 	if (r == 0) {

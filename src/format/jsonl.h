@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/share.h"
 #include "format/document.h"
 #include "io/codec.h"
 #include "io/source.h"
@@ -19,6 +20,7 @@
 struct jsonl_options {
 	const char *column; /* the key of the text; NULL: the first that is there of text, raw_content, content */
 	size_t line;        /* bytes of a line at most; 0: 512 MiB. Longer: -ENOTSUP, the text names `memory` */
+	struct share *share; /* what the buffers count against, and what bounds a line then; NULL: `line` does */
 };
 
 /* Pieces of a plain file of that size: max(1, ceil(size / JSONL_PIECE)). */

@@ -298,7 +298,8 @@ size_t jsontext_decode(struct span raw, uint8_t *out)
 	uint8_t *to = out;
 	while (raw.n > 0) {
 		size_t n = (size_t)(plain_end(raw.at, raw.at + raw.n) - raw.at);
-		memcpy(to, raw.at, n);
+		if (to != raw.at)
+			memmove(to, raw.at, n);
 		to += n;
 		span_skip(&raw, n);
 		if (raw.n > 0)

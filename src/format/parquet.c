@@ -158,9 +158,8 @@ void parquet_chunk(const struct parquet *p, uint32_t group, int column, struct p
 
 enum { TEXT, ID, URL, COLUMNS };
 
-int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url, document_fn *fn,
-		  void *arg,
-		  struct error *err)
+int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url, struct share *share,
+		  document_fn *fn, void *arg, struct error *err)
 {
 	const int columns[COLUMNS] = { [TEXT] = text, [ID] = id, [URL] = url };
 	struct parquet_reader readers[COLUMNS] = { 0 };
@@ -173,7 +172,7 @@ int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int
 			continue;
 		r = type_is(p, columns[i], true, err);
 		if (r == 0)
-			r = parquet_reader_begin(&readers[i], p, group, (uint32_t)columns[i], err);
+			r = parquet_reader_begin(&readers[i], p, group, (uint32_t)columns[i], share, err);
 	}
 	for (uint32_t g = 0; g < group; g++)
 		d.row += parquet_rows(p, g);
@@ -199,7 +198,7 @@ int parquet_ints(const struct parquet *p, uint32_t group, int column, parquet_in
 	uint64_t rows = parquet_rows(p, group);
 	int r = type_is(p, column, false, err);
 	if (r == 0)
-		r = parquet_reader_begin(&reader, p, group, (uint32_t)column, err);
+		r = parquet_reader_begin(&reader, p, group, (uint32_t)column, NULL, err);
 	for (uint64_t row = 0; r == 0 && row < rows; row++) {
 		bool null;
 		int64_t value;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/share.h"
 #include "format/document.h"
 #include "io/source.h"
 
@@ -56,13 +57,14 @@ struct parquet_range {
 };
 void parquet_chunk(const struct parquet *p, uint32_t group, int column, struct parquet_range *out);
 
-/* Calls fn for each row of a row group, in order. text must be a BYTE_ARRAY column; id and url may be -1
+/* Calls fn for each row of a row group, in order; share: what its buffers count against and what bounds a page
+ * then, else NULL. text must be a BYTE_ARRAY column; id and url may be -1
  * (not wanted) or such a column. Memory: the dictionary and the current page of each column, nothing that
  * grows with the row group; pages are read from the source one at a time. 0; -EBADMSG (page header, CRC,
  * sizes, encodings, levels, a row count that differs), -ENOTSUP (codec, encoding, type, page beyond the
  * limit), -ENOENT (no such column), what source_read says or what fn returned. The text names file, row
  * group, page offset and cause. */
-int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url,
+int parquet_texts(const struct parquet *p, uint32_t group, int text, int id, int url, struct share *share,
 		  document_fn *fn, void *arg, struct error *err);
 
 /* Calls fn for each value of an INT64 or INT32 column of a row group, in order. Errors as above. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/checked.h"
+#include "base/share.h"
 #include "format/thrift.h"
 #include "io/codec.h"
 
@@ -39,11 +40,12 @@ const char *parquet_encoding_name(int encoding)
 }
 
 void parquet_pages_begin(struct parquet_pages *p, struct source *s, int codec, bool levels, size_t limit,
-			 uint64_t off, uint64_t n)
+			 struct share *share, uint64_t off, uint64_t n)
 {
 	*p = (struct parquet_pages){
 		.source = s, .codec = codec, .levels = levels, .limit = limit,
-		.off = off, .end = off + n, .at = off
+		.off = off, .end = off + n, .at = off,
+		.window.share = share, .data.share = share, .dictionary.share = share
 	};
 }
 
@@ -69,13 +71,15 @@ static int need(struct parquet_pages *p, size_t n, struct error *err)
 	struct span kept = ahead(p);
 	if (kept.n >= n)
 		return 0;
-	uint64_t step = max_u64(n, min_u64(PARQUET_WINDOW, p->limit));
+	const struct share *share = p->window.share;
+	uint64_t most = share == NULL ? p->limit : max_u64(share->pool->small / 16, 64u << 10);
+	uint64_t step = max_u64(n, min_u64(PARQUET_WINDOW, most));
 	size_t want = (size_t)min_u64(step, p->end - p->off);
 	if (kept.n > 0)
 		memmove(p->window.at, kept.at, kept.n);
 	p->window.n = kept.n;
 	p->at = p->off;
-	int r = buffer_reserve(&p->window, want - kept.n, want, err);
+	int r = buffer_reserve(&p->window, want - kept.n, p->window.share == NULL ? want : 0, err);
 	if (r == 0)
 		r = source_read(p->source, p->off + kept.n, p->window.at + kept.n, want - kept.n, err);
 	if (r == 0)
@@ -184,7 +188,7 @@ static int check_header(const struct parquet_pages *p, const struct header *h, s
 		return fail(err, EBADMSG, "page type %" PRId32 " is not known", h->type);
 	if (h->values < 0 || h->encoding < 0)
 		return fail(err, EBADMSG, "a page header that lacks its number of values or their encoding");
-	if ((size_t)h->packed > p->limit || (size_t)h->size > p->limit)
+	if (p->window.share == NULL && ((size_t)h->packed > p->limit || (size_t)h->size > p->limit))
 		return fail(err, ENOTSUP,
 			    "a page of %" PRId32 " bytes (%" PRId32 " decompressed) is beyond the bound of "
 			    "%zu (memory)", h->packed, h->size, p->limit);
@@ -200,7 +204,7 @@ static int unpack(const struct parquet_pages *p, int codec, struct span packed, 
 		return 0;
 	}
 	b->n = 0;
-	int r = buffer_reserve(b, size, p->limit, err);
+	int r = buffer_reserve(b, size, b->share == NULL ? p->limit : 0, err);
 	/* Some writers compress nothing to nothing. */
 	if (r == 0 && size > 0)
 		r = codec_decompress(codec, packed, b->at, size, err);

@@ -22,7 +22,7 @@ struct parquet_pages {
 	struct source *source;
 	int codec;
 	bool levels;              /* values have definition levels */
-	size_t limit;             /* bytes of a page, compressed or not */
+	size_t limit;             /* bytes of a page, compressed or not, where its buffers have no share */
 	uint64_t off, end;        /* next page's header, end of the chunk */
 	struct buffer window;     /* bytes of the file from `at` on */
 	uint64_t at;
@@ -56,9 +56,9 @@ struct parquet_page {
 /* "RLE_DICTIONARY", or "an unknown encoding". */
 const char *parquet_encoding_name(int encoding);
 
-/* Begins with the chunk of n bytes at off, which lie within the file. */
+/* Begins with the chunk of n bytes at off, which lie within the file. share: as in parquet_texts. */
 void parquet_pages_begin(struct parquet_pages *p, struct source *s, int codec, bool levels, size_t limit,
-			 uint64_t off, uint64_t n);
+			 struct share *share, uint64_t off, uint64_t n);
 /* NULL-safe as to its buffers. */
 void parquet_pages_end(struct parquet_pages *p);
 

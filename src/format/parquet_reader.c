@@ -17,7 +17,7 @@ static int explain(const struct parquet_reader *r, int code, struct error *err)
 }
 
 int parquet_reader_begin(struct parquet_reader *r, const struct parquet *p, uint32_t group, uint32_t leaf,
-			 struct error *err)
+			 struct share *share, struct error *err)
 {
 	const struct parquet_place *place = parquet_place(p, group, leaf);
 	*r = (struct parquet_reader){ .file = p, .group = group, .leaf = parquet_schema_leaf(&p->schema,
@@ -28,7 +28,8 @@ int parquet_reader_begin(struct parquet_reader *r, const struct parquet *p, uint
 	if (r->leaf->max_rep > 0)
 		return explain(r, fail(err, ENOTSUP, "a column inside a list is not supported"), err);
 	parquet_pages_begin(&r->pages, p->source, place->codec, r->leaf->max_def > 0, p->limits.page,
-			    place->off, place->n);
+			    share, place->off, place->n);
+	r->text.share = r->starts.share = share;
 	return 0;
 }
 
@@ -237,7 +238,7 @@ static int prefixed_text(struct parquet_reader *r, struct span *out, bool *good,
 	if (!*good)
 		return 0;
 	r->text.n = (size_t)shared;
-	int code = buffer_add(&r->text, rest.at, rest.n, r->pages.limit, err);
+	int code = buffer_add(&r->text, rest.at, rest.n, r->text.share == NULL ? r->pages.limit : 0, err);
 	/* Room for a byte, so that an empty text is not null. */
 	if (code == 0)
 		code = buffer_reserve(&r->text, 1, 0, err);

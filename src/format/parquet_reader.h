@@ -35,9 +35,9 @@ struct parquet_reader {
 };
 
 /* Begins with the chunk of a leaf that is of type `type` and outside lists; for a BYTE_ARRAY texts are
- * read, else numbers. r is ended by parquet_reader_end, also after a failure. 0 or -ENOTSUP. */
+ * read, else numbers. share as in parquet_texts. r is ended by parquet_reader_end, also after a failure. 0 or -ENOTSUP. */
 int parquet_reader_begin(struct parquet_reader *r, const struct parquet *p, uint32_t group, uint32_t leaf,
-			 struct error *err);
+			 struct share *share, struct error *err);
 void parquet_reader_end(struct parquet_reader *r);
 
 /* The next row's value; out->at is NULL for null and never else. The bytes stay until the next call. Errors

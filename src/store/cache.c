@@ -417,6 +417,52 @@ void cache_abort(struct cache_writer *w)
 		end(w, false);
 }
 
+static int unnamed(struct cache *c, struct error *err)
+{
+	char name[FOLDER_NAME];
+	int dir = c->folder.at[FOLDER_PIECES];
+	int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	/* Not every filesystem makes files without a name. */
+	fd = folder_temp(&c->folder, FOLDER_PIECES, name, err);
+	if (fd >= 0)
+		unlinkat(dir, name, 0);
+	return fd;
+}
+
+int cache_scratch(struct cache *c, int *fd, uint64_t was, uint64_t n, struct error *err)
+{
+	int to = *fd < 0 ? unnamed(c, err) : *fd;
+	if (to < 0)
+		return to;
+	int r = room_take(c->room, n - was, err);
+	if (r == 0) {
+		int code = posix_fallocate(to, (off_t)was, (off_t)(n - was));
+		if (code != 0)
+			r = fail(err, code, "%s: cannot take %" PRIu64 " bytes of the disk: %s", c->folder.path,
+				 n - was, strerror(code));
+	}
+	if (r == 0) {
+		*fd = to;
+		return 0;
+	}
+	room_return(c->room, n - was);
+	if (ftruncate(to, (off_t)was) != 0)
+		log_debug("%s: %s", c->folder.path, strerror(errno));
+	if (*fd < 0)
+		close(to);
+	return r;
+}
+
+void cache_scratch_drop(struct cache *c, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0)
+		room_return(c->room, (uint64_t)st.st_size);
+	close(fd);
+}
+
 int cache_get_counts(struct cache *c, const struct cache_key *key, struct buffer *out, struct error *err)
 {
 	struct header h;

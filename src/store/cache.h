@@ -79,6 +79,12 @@ int cache_write(struct cache_writer *w, const void *ids, size_t tokens, struct e
 int cache_commit(struct cache_writer *w, uint64_t documents, struct cached_piece *out, struct error *err);
 void cache_abort(struct cache_writer *w); /* NULL-safe */
 
+/* Room on the disk for what is in work and too large for memory: makes *fd, -1 for a new one, a file without a
+ * name whose bytes [was, n) are taken. It counts against the bound as a file in work does. 0, or -errno as
+ * cache_begin: *fd is as it was. The descriptor is closed by cache_scratch_drop. */
+int cache_scratch(struct cache *c, int *fd, uint64_t was, uint64_t n, struct error *err);
+void cache_scratch_drop(struct cache *c, int fd);
+
 /* A counts record by key: read whole and verified (as cache_find; out is emptied first), or published (the
  * first one wins; as cache_begin, and -ENOTSUP above CACHE_COUNTS bytes). They are small, and neither bounded
  * by options.size nor evicted. */

@@ -44,6 +44,20 @@ static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 	return 0;
 }
 
+size_t textstream_cut(const void *text, size_t n, size_t most)
+{
+	size_t from = 0;
+	for (size_t end = most; end < n; end = end > n - SLICE ? n : end + SLICE) {
+		size_t cut = last_cut(text, end, from);
+		if (cut > 0)
+			return cut;
+		from = end > 2 ? end - 2 : 0;
+		if (n < SLICE)
+			break;
+	}
+	return n;
+}
+
 static int encode(struct textstream *s, size_t n, struct buffer *ids, struct error *err)
 {
 	unsigned width = encoder_tokenizer(s->e)->width;

@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 			if (parquet_is_text(p, column, &err) != 0)
 				continue;
 			seen.left = ROWS;
-			check(parquet_texts(p, g, column, text >= 0 ? text : -1, -1, see_text, &seen, &err),
+			check(parquet_texts(p, g, column, text >= 0 ? text : -1, -1, NULL, see_text, &seen, &err),
 			      &err);
 		}
 	parquet_close(p);

@@ -105,6 +105,7 @@ static void texts_of_a_line(void)
 	CU_ASSERT(gives("{\"text\":null}\n{}\n", NULL, "(null)||\n(null)||\n"));
 	CU_ASSERT(gives("\n \t\r\n{\"text\":\"x\"}\n\n", NULL, "x||\n"));
 	CU_ASSERT(gives("", NULL, ""));
+	CU_ASSERT(gives("{\"url\":\"\\u0041\\n\",\"id\":\"a\\\\nb\"}", "id", "a\\nb|a\\nb|A\n\n"));
 	CU_ASSERT(gives("\xef\xbb\xbf{\"text\":\"x\"}\n", NULL, "x||\n"));
 	CU_ASSERT(gives("{\"id\":-12.50e3,\"url\":[\"u\"],\"text\":\"x\"}", NULL, "x|-12.50e3|\n"));
 	CU_ASSERT(gives("{\"id\":true,\"url\":null,\"text\":\"x\"}", NULL, "x||\n"));

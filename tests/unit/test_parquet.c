@@ -82,7 +82,7 @@ static bool column_is(struct opened *o, const char *path, bool ints, struct expe
 	int column = parquet_column(o->file, path), r = column;
 	for (uint32_t g = 0; r >= 0 && g < parquet_row_groups(o->file); g++)
 		r = ints ? parquet_ints(o->file, g, column, see_int, e, err) :
-			   parquet_texts(o->file, g, column, -1, -1, see_text, e, err);
+			   parquet_texts(o->file, g, column, -1, -1, NULL, see_text, e, err);
 	bool same = r >= 0 && e->wrong == 0 && e->at == json_array_size(e->values);
 	if (!same)
 		printf("# column %s: %d, %zu of %zu rows, %u of them differ %s\n", path, r, e->at,
@@ -168,9 +168,9 @@ static void test_columns(void)
 	CU_ASSERT_EQUAL(parquet_column(o.file, "meta.doc.text"), 1);
 	CU_ASSERT_EQUAL(parquet_column(o.file, "a.b"), 6);
 	struct expected e = { 0 };
-	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 0, -1, -1, see_text, &e, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, -2, -1, -1, see_text, &e, &err), -ENOENT);
-	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 7, -1, -1, see_text, &e, &err), -ENOENT);
+	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 0, -1, -1, NULL, see_text, &e, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, -2, -1, -1, NULL, see_text, &e, &err), -ENOENT);
+	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 7, -1, -1, NULL, see_text, &e, &err), -ENOENT);
 	CU_ASSERT_EQUAL(parquet_ints(o.file, 0, 1, see_int, &e, &err), -ENOTSUP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "BYTE_ARRAY"));
 	close_data(&o);
@@ -203,7 +203,7 @@ static int group_hash(const struct parquet *p, uint32_t group, uint8_t digest[HA
 {
 	struct rows s = { .hash = hash_new(), .row = 4 * (uint64_t)group };
 	int r = parquet_texts(p, group, parquet_column(p, "text"), parquet_column(p, "id"),
-			      parquet_column(p, "url"), see_row, &s, err);
+			      parquet_column(p, "url"), NULL, see_row, &s, err);
 	hash_end(s.hash, digest);
 	if (r == 0)
 		CU_ASSERT_EQUAL(s.n, 4);
@@ -305,7 +305,7 @@ static void test_reads(void)
 				      json_object_get(json_object_get(all, "pages_v1.parquet"), "texts"),
 				      "noise") };
 	c.bytes = 0;
-	CU_ASSERT_EQUAL(parquet_texts(p, 0, column, -1, -1, see_text, &e, &err), 0);
+	CU_ASSERT_EQUAL(parquet_texts(p, 0, column, -1, -1, NULL, see_text, &e, &err), 0);
 	CU_ASSERT_EQUAL(e.wrong, 0);
 	CU_ASSERT_EQUAL(c.reads, 5);
 	CU_ASSERT_EQUAL(c.bytes, range.n);
@@ -327,14 +327,14 @@ static void test_stop_and_limits(void)
 	struct error err = { 0 };
 	unsigned left = 2;
 	CU_ASSERT_EQUAL_FATAL(open_data("bad/good.parquet", &o, &err), 0);
-	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 0, -1, -1, stop, &left, &err), -EINTR);
+	CU_ASSERT_EQUAL(parquet_texts(o.file, 0, 0, -1, -1, NULL, stop, &left, &err), -EINTR);
 	CU_ASSERT_STRING_EQUAL(err.text, "stopped");
 	CU_ASSERT_EQUAL(left, 0);
 	struct parquet *p = NULL;
 	struct parquet_limits limits = { .page = 1000 };
 	left = 100;
 	CU_ASSERT_EQUAL_FATAL(parquet_open(o.source, &limits, &p, &err), 0);
-	CU_ASSERT_EQUAL(parquet_texts(p, 0, 0, -1, -1, stop, &left, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(parquet_texts(p, 0, 0, -1, -1, NULL, stop, &left, &err), -ENOTSUP);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "memory"));
 	parquet_close(p);
 	limits = (struct parquet_limits){ .footer = 100 };
@@ -350,7 +350,7 @@ static void *read_many(void *arg)
 	uintptr_t wrong = 0;
 	for (uint32_t i = 0; i < 30; i++) {
 		unsigned left = 1000;
-		wrong += parquet_texts(o->file, i % 3, 0, 1, -1, stop, &left, NULL) != 0 || left != 996;
+		wrong += parquet_texts(o->file, i % 3, 0, 1, -1, NULL, stop, &left, NULL) != 0 || left != 996;
 	}
 	return (void *)wrong;
 }

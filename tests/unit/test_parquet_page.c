@@ -204,7 +204,7 @@ static int read_texts(const struct buffer *file, struct buffer *out, struct erro
 	struct parquet *p = NULL;
 	int r = parquet_open(s, NULL, &p, err);
 	if (r == 0)
-		r = parquet_texts(p, 0, parquet_column(p, "text"), -1, -1, see, out, err);
+		r = parquet_texts(p, 0, parquet_column(p, "text"), -1, -1, NULL, see, out, err);
 	parquet_close(p);
 	source_close(s);
 	return r;

@@ -643,6 +643,16 @@ static void streams_take_any_cut(void)
 		CU_ASSERT_TRUE(ids.n == (size_t)n * sizeof *want && memcmp(ids.at, want, ids.n) == 0);
 		buffer_free(&ids);
 	}
+	uint32_t *ids = malloc(encoder_bound(SIZE) * sizeof *ids);
+	for (size_t most = 70; ids != NULL && most < SIZE; most += 97) {
+		int64_t have = 0;
+		for (size_t done = 0, part; done < SIZE; done += part) {
+			CU_ASSERT_TRUE((part = textstream_cut(text + done, SIZE - done, most)) <= most);
+			have += encoder_encode(e, text + done, part, ids + have);
+		}
+		CU_ASSERT_TRUE(have == n && memcmp(ids, want, (size_t)n * sizeof *want) == 0);
+	}
+	free(ids);
 	free(want);
 	encoder_free(e);
 	tokenizer_close(t);
