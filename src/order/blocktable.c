@@ -40,6 +40,11 @@ uint64_t blockcut_add(struct blockcut *cut, const struct blockrule *rule, uint64
 	return take;
 }
 
+uint64_t blockcut_missing(const struct blockcut *cut, const struct blockrule *rule)
+{
+	return enough(rule, cut->block) - cut->have;
+}
+
 void blockcut_next(struct blockcut *cut)
 {
 	cut->block++;

@@ -28,6 +28,8 @@ struct blockcut {
  * Returns how many were added (>= 1 for count >= 1); *closed tells. */
 uint64_t blockcut_add(struct blockcut *cut, const struct blockrule *rule, uint64_t count, uint64_t each,
                       bool *closed);
+/* Sequences that it lacks to be closed. */
+uint64_t blockcut_missing(const struct blockcut *cut, const struct blockrule *rule);
 /* Begins the block after it. */
 void blockcut_next(struct blockcut *cut);
 

@@ -207,6 +207,35 @@ uint32_t epoch_needs(struct epoch *e, struct order_need *out, uint32_t most)
 	return piecelist_needs(&e->streams.list, e->streams.front, out, most);
 }
 
+uint32_t epoch_needs_block(struct epoch *e, uint64_t usual, struct order_need *out, uint32_t most)
+{
+	struct streams *s = &e->streams;
+	const struct blockcut *open = &s->table[0].open;
+	uint64_t counted = open->start + open->have, pieces = open->next, sum = 0;
+	uint32_t n = epoch_needs(e, out, most), guessed = 0;
+
+	if (s->count > 1 || n == 0 || out[0].piece == ORDER_PIECES)
+		return n;
+	for (uint64_t i = open->next; guessed < n; i++) {
+		struct order_need need;
+		uint32_t file, piece;
+
+		if (piecelist_at(&s->list, i, &file, &piece, &need) != 0)
+			break;
+		int64_t sequences = s->list.of.sequences(s->list.of.arg, file, piece);
+		guessed += sequences == -EAGAIN;
+		if (sequences >= 0) {
+			sum += (uint64_t)sequences;
+			counted += (uint64_t)sequences;
+			pieces++;
+		}
+		uint64_t mean = pieces > 0 ? counted / pieces : usual;
+		if (sum + guessed * mean >= blockcut_missing(open, &s->rule))
+			break;
+	}
+	return guessed > 0 ? guessed : 1;
+}
+
 int epoch_cover_blocks(struct epoch *e, uint64_t blocks, struct order_need *need)
 {
 	int rc = cover(e, 0, blocks, need);

@@ -90,6 +90,10 @@ int epoch_cover_blocks(struct epoch *e, uint64_t blocks, struct order_need *need
  * count side by side. Returns how many; need not be all, and some may turn out not to be needed. */
 uint32_t epoch_needs(struct epoch *e, struct order_need *out, uint32_t most);
 
+/* Those of them that probably close the block that is open, where there is one stream: when they have as many
+ * sequences as the pieces that were counted on average, or `usual` ones where none was. */
+uint32_t epoch_needs_block(struct epoch *e, uint64_t usual, struct order_need *out, uint32_t most);
+
 /* Batches of each rank that the counted blocks cover; *final says that there are no more. Under tail=pad
  * the last ones only once all is counted. */
 uint64_t epoch_batches(const struct epoch *e, bool *final);

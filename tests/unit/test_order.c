@@ -451,6 +451,27 @@ static void test_checkpoints_double(void)
 	made_free(&m);
 }
 
+/* Block 0 closes at 2^20 sequences of one token: with pieces of 300,000 at the fourth. */
+static void test_needs_block(void)
+{
+	struct made_files m = make(1, 50, 300000, false);
+	struct epoch *e = begin(&plain, &m);
+	struct order_need need, more[9];
+
+	for (uint32_t i = 0; i < 50; i++)
+		m.file[0].known[i] = false;
+	CU_ASSERT_EQUAL(epoch_cover(e, 1, &need), -EAGAIN);
+	CU_ASSERT_EQUAL(epoch_needs_block(e, 600000, more, 9), 2);
+	CU_ASSERT_EQUAL(epoch_needs_block(e, 1, more, 9), 9);
+	made_reveal(&m, &more[1]);
+	CU_ASSERT_EQUAL(epoch_needs_block(e, 600000, more, 9), 3);
+	made_reveal(&m, &more[0]);
+	CU_ASSERT_EQUAL(epoch_cover(e, 1, &need), -EAGAIN);
+	CU_ASSERT_EQUAL(epoch_needs_block(e, 600000, more, 9), 2);
+	epoch_free(e);
+	made_free(&m);
+}
+
 /* Every sequence stands in exactly one row, and is found there. */
 static void all_once(const struct order_params *p, struct made_files *m, uint64_t sequences)
 {
@@ -666,6 +687,7 @@ int main(void)
 	    {"a piece that can not be counted ends the batches before its block", test_damaged_piece},
 	    {"under stride=piece it ends those of its own stream", test_damaged_piece_by_rank},
 	    {"a file whose pieces can not be known ends the batches before it", test_damaged_file},
+	    {"names what probably closes a block", test_needs_block},
 	    {"more blocks than checkpoints", test_checkpoints_double},
 	    {"65,536 ranks, every sequence once", test_many_ranks},
 	    {"one large block, every sequence once", test_one_block},
