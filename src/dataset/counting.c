@@ -18,6 +18,7 @@
 
 #define MOST_TOKENS (UINT32_MAX - 2) /* of a piece: what the manifest can hold */
 #define NEEDS 40                     /* what is counted side by side, at most */
+#define TOGETHER 4                   /* pieces that are fetched for a reader before they are counted, at most */
 #define RETRY_S 10 /* between attempts of the background at what failed for a passing reason */
 
 /* For whom something is counted: nobody yet; who waits for a size or a listing; who will read the pieces too.
@@ -217,17 +218,17 @@ static int count_need(struct dataset *d, const struct order_need *need, enum ask
 }
 
 /* Asks for what will be needed soon as well, so that servers and workers are not idle between two needs. For
- * a reader who waits files are looked into ahead, and one more piece, of his block or of the next: not
- * others, which may be none of his for long. */
+ * a reader who waits, these are files to look into, and what his block lacks: the pieces themselves, if they are
+ * few. */
 static void count_more(struct dataset *d, const struct order_need *needs, uint32_t n, enum asker asker)
 {
 	uint32_t making = 0;
 	for (uint32_t i = 1; i < n; i++) {
 		bool cheap = is_cheap(d, &needs[i]);
 		if (cheap && d->sidecount != NULL && manifest_remote(d->manifest, needs[i].file)) {
-			if (asker != READER || needs[i].piece == ORDER_PIECES)
+			if (asker != READER || needs[i].piece == ORDER_PIECES || n > TOGETHER)
 				sidecount_want(d->sidecount, &needs[i], NULL);
-			else if (i == 1)
+			else
 				pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_READER);
 		} else if (!cheap && making++ < 2 * d->options.threads) {
 			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_COUNT);
@@ -332,6 +333,7 @@ static int find_cut(struct dataset *d, struct error *err)
 static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batches, enum asker asker,
                       bool *stopped, struct error *err)
 {
+	uint64_t usual = manifest_piece_sequences(d->manifest) / 4 * 3;
 	struct view *view;
 	struct order_need need = { UINT32_MAX, 0 };
 	*stopped = false;
@@ -347,7 +349,8 @@ static int cover_step(struct dataset *d, bool val, uint32_t epoch, uint64_t batc
 		r = count_need(d, &need, asker, err);
 		if (r == -EAGAIN) {
 			pthread_mutex_lock(&view->lock);
-			n = epoch_needs(view->order, more, NEEDS);
+			n = asker == READER ? epoch_needs_block(view->order, usual, more, NEEDS)
+			                    : epoch_needs(view->order, more, NEEDS);
 			pthread_mutex_unlock(&view->lock);
 		}
 		count_more(d, more, n, asker);
@@ -503,6 +506,9 @@ static int background_step(struct counter *c, struct error *err)
 	bool stopped = false;
 	int r = 0;
 	if (c->stage == STAGE_IDLE || dataset_clock() < c->not_before_ns)
+		return -EAGAIN;
+	/* What nobody asked for neither takes a server's answers nor a processor from who waits. */
+	if (c->stage > STAGE_FIRST && pieces_awaited(d->pieces))
 		return -EAGAIN;
 	switch (c->stage) {
 	case STAGE_CUT:

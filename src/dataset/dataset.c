@@ -267,6 +267,7 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.cache = d->cache,
 		.tokenizer = o->tokenizer,
 		.pattern = o->pattern,
+		.early = d->early,
 		.tokenizer_sha256 = d->tokenizer.sha256,
 		.bos = o->bos,
 		.eos = o->eos,
@@ -286,6 +287,7 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.changed = changed,
 		.arg = d,
 	};
+	d->early = NULL;
 	int r = pieces_new(&po, &d->pieces, err);
 	struct rlimit files = { 1024, 1024 };
 	if (r == 0 && getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
@@ -459,6 +461,8 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 	if (r == 0)
 		r = resolve(d, err);
 	if (r == 0)
+		opening_early(d);
+	if (r == 0)
 		r = http_new(&ho, &d->http, err);
 	if (r == 0)
 		r = opening_index(d, err);
@@ -514,6 +518,7 @@ void dataset_close(struct dataset *d)
 	requests_stop(d);
 	prefetch_stop(d);
 	pieces_free(d->pieces);
+	early_free(d->early);
 	prefetch_free(d);
 	views_free(d->views);
 	handles_free(d->handles);

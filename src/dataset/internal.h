@@ -48,6 +48,7 @@ struct dataset {
 	struct share_pool pool; /* of `memory`, for who reads texts */
 	struct textfiles *textfiles;
 	struct pieces *pieces;
+	struct early *early; /* until the pieces have it */
 	struct handles *handles;
 	struct views *views;
 	struct prefetch *prefetch;
@@ -109,6 +110,8 @@ int opening_index(struct dataset *d, struct error *err);
 unsigned opening_stall_ms(const struct options *o);
 /* Lists the sources, and pins those whose revision can be told. */
 int opening_files(struct dataset *d, struct listing *l, struct error *err);
+/* Starts to open the tokenizer, if the source is on a server and may be text. */
+void opening_early(struct dataset *d);
 /* Before and after the sources are listed: where what they were at the first mount is remembered. */
 void opening_cache(struct dataset *d, bool listed);
 /* Whether the first file, a Parquet one, has FineWeb's column token_count; of a file that cannot be read as

@@ -13,6 +13,17 @@
 #include "dataset/stored.h"
 #include "io/listing.h"
 
+void opening_early(struct dataset *d)
+{
+	const struct options *o = &d->options;
+	for (size_t i = 0; d->early == NULL && i < o->sources; i++) {
+		const char *source = o->source[i], *dot = strrchr(source, '.');
+		bool tokens = dot != NULL && (strcmp(dot, ".bin") == 0 || strcmp(dot, ".npy") == 0);
+		if (strstr(source, "://") != NULL && !tokens)
+			d->early = early_open(o->tokenizer, o->pattern);
+	}
+}
+
 static char *default_cache(void)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

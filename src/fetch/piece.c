@@ -128,6 +128,21 @@ void piece_enqueue(struct pieces *p, struct entry *e)
 
 /* ---- asking ---- */
 
+/* Under the lock: a reader waits for an entry. */
+static void await(struct pieces *p)
+{
+	if (p->awaited++ == 0)
+		p->awaited_ns = piece_clock();
+}
+
+bool pieces_awaited(struct pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool awaited = p->awaited > 0 && piece_clock() - p->awaited_ns < PIECE_HOLD_NS;
+	pthread_mutex_unlock(&p->lock);
+	return awaited;
+}
+
 /* Under the lock. *e is set when the piece is READY. */
 static int look(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority, struct entry **out,
                 struct error *err)
@@ -146,9 +161,14 @@ static int look(struct pieces *p, uint32_t file, uint32_t piece, enum priority p
 		e->priority = priority;
 		e->first_ns = piece_clock();
 		*at = e;
+		if (priority == PRIORITY_READER)
+			await(p);
 		piece_enqueue(p, e);
 		return -EAGAIN;
 	}
+	if (priority == PRIORITY_READER && e->priority != priority && e->state != STATE_READY &&
+	    e->state != STATE_FAILED)
+		await(p);
 	switch (e->state) {
 	case STATE_READY:
 		*out = e;
@@ -244,8 +264,10 @@ void pieces_counters(struct pieces *p, struct pieces_counters *out)
 int pieces_new(const struct pieces_options *options, struct pieces **out, struct error *err)
 {
 	struct pieces *p = calloc(1, sizeof *p);
-	if (p == NULL)
+	if (p == NULL) {
+		early_free(options->early);
 		return fail(err, ENOMEM, "out of memory");
+	}
 	p->o = *options;
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
@@ -283,6 +305,7 @@ void pieces_free(struct pieces *p)
 		while (p->table[i] != NULL)
 			forget(p, p->table[i]);
 	tokenizer_close(p->tokenizer);
+	early_free(p->o.early);
 	pthread_cond_destroy(&p->work);
 	pthread_cond_destroy(&p->fetch);
 	pthread_mutex_destroy(&p->opening);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "fetch/early.h"
 #include "fetch/starts.h"
 #include "fetch/textfile.h"
 #include "format/tokenfile.h"
@@ -32,7 +33,8 @@ struct pieces;
 struct pieces_options {
 	struct textfiles *files;
 	struct cache *cache;             /* NULL: none */
-	const char *tokenizer, *pattern; /* opened when the first piece is made */
+	const char *tokenizer, *pattern; /* opened when the first piece is made, */
+	struct early *early;             /* or already; the pieces' own from pieces_new on. NULL: not yet */
 	const char *tokenizer_sha256;
 	int64_t bos, eos;
 	unsigned width;
@@ -92,6 +94,10 @@ int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority p
 
 /* Forgets what is in memory and not used, but for a little. */
 void pieces_make_room(struct pieces *p);
+/* Whether a reader waits for a piece, and has not done so for longer than PIECE_HOLD_NS: then what nobody waits
+ * for should wait. */
+#define PIECE_HOLD_NS 2000000000
+bool pieces_awaited(struct pieces *p);
 
 /* The name of a piece in the cache. */
 int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key *out, struct error *err);

@@ -61,6 +61,10 @@ struct pieces {
 	uint64_t memory_bytes;  /* of pieces without a disk */
 	uint64_t fetched_bytes; /* that wait for a thread that makes tokens of them */
 	unsigned fetching;      /* for prefetch and counting */
+	unsigned making[2];     /* pieces: for readers; for prefetch and counting */
+	unsigned processors;    /* of the machine */
+	unsigned awaited;       /* pieces that a reader waits for, */
+	int64_t awaited_ns;     /* since then there is one */
 	int64_t came_ns;        /* when a fetch last brought what it was for; 0: never */
 	struct error failure;   /* of the last attempt that may be made again */
 	struct pieces_counters counters;

@@ -33,8 +33,13 @@ static int open_tokenizer(struct pieces *p, struct error *err)
 {
 	int r = 0;
 	pthread_mutex_lock(&p->opening);
-	if (p->tokenizer == NULL)
+	if (p->tokenizer == NULL && p->o.early != NULL) {
+		r = early_take(p->o.early, &p->tokenizer, err);
+		early_free(p->o.early);
+		p->o.early = NULL;
+	} else if (p->tokenizer == NULL) {
 		r = tokenizer_open(p->o.tokenizer, p->o.pattern, &p->tokenizer, err);
+	}
 	pthread_mutex_unlock(&p->opening);
 	return r;
 }
@@ -298,6 +303,7 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		}
 	}
 	pthread_mutex_lock(&p->lock);
+	p->awaited -= again == 0 && e->priority == PRIORITY_READER;
 	if (again != 0) {
 		if (r != -EBUSY) {
 			p->counters.retries++;
@@ -350,10 +356,20 @@ static struct entry *next_of(struct list *queues, int first, int last, int64_t *
 	return NULL;
 }
 
+/* Whether readers' pieces and those that are being made keep all processors busy: over the few milliseconds that a
+ * piece takes the scheduler may give two threads of nice 10 a processor, and two of readers the other. */
+static bool processors_needed(const struct pieces *p)
+{
+	size_t readers = p->making[0] + p->queue[PRIORITY_READER].n;
+	return readers > 0 && readers + p->making[1] >= p->processors;
+}
+
 static struct entry *next_for(struct pieces *p, enum role role, int64_t *wake_ns)
 {
 	if (role == ROLE_READER)
 		return next_of(p->queue, PRIORITY_READER, PRIORITY_READER, wake_ns);
+	if (role == ROLE_BACKGROUND && processors_needed(p))
+		return NULL;
 	if (role == ROLE_BACKGROUND)
 		return next_of(p->queue, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
 	/* What waits to be made is bounded: readers may fill half of `memory`, prefetch a quarter. */
@@ -427,6 +443,8 @@ static void *work(void *arg)
 		list_remove(&queues[priority], e);
 		e->state = STATE_RUNNING;
 		p->fetching += w.role == ROLE_FETCHER && priority != PRIORITY_READER;
+		if (w.role != ROLE_FETCHER)
+			p->making[w.role]++;
 		pthread_mutex_unlock(&p->lock);
 		if (w.role == ROLE_FETCHER)
 			fetch_entry(p, e);
@@ -434,6 +452,10 @@ static void *work(void *arg)
 			make_entry(p, e, &encoder);
 		pthread_mutex_lock(&p->lock);
 		p->fetching -= w.role == ROLE_FETCHER && priority != PRIORITY_READER;
+		if (w.role != ROLE_FETCHER) {
+			p->making[w.role]--;
+			pthread_cond_broadcast(&p->work);
+		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	encoder_free(encoder);
@@ -457,7 +479,9 @@ static int start_one(struct pieces *p, enum role role)
 int workers_start(struct pieces *p)
 {
 	unsigned fetchers = p->o.any_remote ? PIECE_FETCHERS : 0;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	int r = 0;
+	p->processors = processors > 0 ? (unsigned)processors : 1;
 	p->threads = calloc(2 * (size_t)p->o.threads + fetchers, sizeof *p->threads);
 	if (p->threads == NULL)
 		return -ENOMEM;
