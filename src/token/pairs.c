@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "token/huge.h"
+
 int pairs_make(struct pairs *p, size_t n)
 {
 	size_t entries = 1024;
 	while (entries < n + n / 2)
 		entries *= 2;
-	p->at = calloc(entries, sizeof *p->at);
+	p->at = huge_make(entries * sizeof *p->at);
 	p->mask = (uint32_t)(entries - 1);
 	/* 1024 entries have 2^12 bits. */
 	p->shift = 64 - 12;
@@ -54,12 +56,16 @@ struct made {
 	uint32_t left_hash, right_hash, left_id, right_id, id;
 };
 
-/* Adds up to 32 pairs: many at a time, so that their memory is fetched together. */
+/* Adds pairs: many at a time, so that their memory is fetched together. */
 static void add_many(struct pairs *p, const struct vocab *v, struct made *m, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		m[i].left_hash = vocab_hash(v, m[i].left.at, m[i].left.n);
 		m[i].right_hash = vocab_hash(v, m[i].right.at, m[i].right.n);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		vocab_fetch(v, m[i].left_hash);
+		vocab_fetch(v, m[i].right_hash);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		m[i].left_id = vocab_find_hashed(v, m[i].left.at, m[i].left.n, m[i].left_hash);
@@ -75,7 +81,7 @@ static void add_many(struct pairs *p, const struct vocab *v, struct made *m, uns
 /* The pairs that the cuts name. */
 static int pairs_of_cuts(struct pairs *p, const struct vocab *v, const uint8_t *cuts)
 {
-	struct made m[32];
+	struct made m[64];
 	unsigned n = 0;
 	if (pairs_make(p, v->n) < 0)
 		return -ENOMEM;
@@ -127,7 +133,7 @@ int pairs_of_bytes(struct pairs *p, const struct vocab *v)
 
 void pairs_free(struct pairs *p)
 {
-	free(p->at);
+	huge_free(p->at, ((size_t)p->mask + 1) * sizeof *p->at);
 	free(p->maybe);
 	free(p->made);
 	free(p->bytes);

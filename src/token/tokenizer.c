@@ -223,7 +223,7 @@ int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info 
  */
 static void seed(struct tokenizer *t)
 {
-	enum { AHEAD = 32 };
+	enum { AHEAD = 128 };
 	struct word_key key[AHEAD];
 	size_t hash[AHEAD];
 	uint32_t ids[AHEAD], n = 0;
@@ -239,7 +239,7 @@ static void seed(struct tokenizer *t)
 		struct span token = id < t->vocab.n ? vocab_bytes(&t->vocab, id) : span_of(NULL, 0);
 		if (token.n == 0 || token.n > WORD_BYTES || vocab_is_hidden(&t->vocab, id))
 			continue;
-		key[n] = word_key(token.at, token.n);
+		key[n] = word_key_at(t->vocab.bytes, t->vocab.at[t->vocab.n], t->vocab.at[id], token.n);
 		hash[n] = word_hash(key[n]);
 		__builtin_prefetch(&t->words.at[hash[n] & t->words.mask], 1);
 		ids[n++] = id;

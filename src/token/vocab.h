@@ -44,8 +44,10 @@ void vocab_free(struct vocab *v);
 /* The id of n bytes, or VOCAB_NONE. */
 uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n);
 
-/* The same in two steps, so that much can be looked for at once: vocab_hash fetches the place. */
+/* The same in steps, so that much can be looked for at once: vocab_hash fetches the place, and then vocab_fetch
+ * the bytes. */
 uint32_t vocab_hash(const struct vocab *v, const uint8_t *p, size_t n);
+void vocab_fetch(const struct vocab *v, uint32_t hash);
 uint32_t vocab_find_hashed(const struct vocab *v, const uint8_t *p, size_t n, uint32_t hash);
 
 static inline bool vocab_is_hidden(const struct vocab *v, uint32_t id)

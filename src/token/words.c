@@ -2,7 +2,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "token/huge.h"
 
 /* No key has this: its length would be 255. A word that is too long has another one. */
 #define BUSY (UINT64_C(255) << 56)
@@ -25,11 +26,9 @@ int words_make(struct words *w, size_t most)
 		return -ENOMEM;
 	size_t entries = power(most / 3 * 2 / sizeof *w->at), slots = power(most / 128), room = most / 4 + 8;
 	size_t bytes = entries * sizeof *w->at + slots * sizeof *w->slot + 2 * LINE + room;
-	uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
+	uint8_t *at = huge_make(bytes);
+	if (at == NULL)
 		return -ENOMEM;
-	/* A search is a random access: with huge pages it does not miss the TLB too. */
-	madvise(at, bytes, MADV_HUGEPAGE);
 	*w = (struct words){ .at = (struct word *)(void *)at,
 		             .mask = entries - 1,
 		             .slots = slots,
@@ -51,8 +50,7 @@ int words_make(struct words *w, size_t most)
 
 void words_free(struct words *w)
 {
-	if (w->at != NULL)
-		munmap(w->at, w->mapped);
+	huge_free(w->at, w->mapped);
 	*w = (struct words){ 0 };
 }
 
@@ -67,18 +65,24 @@ const struct word_key word_mask[WORD_BYTES + 1] = {
 	MASK(8), MASK(9), MASK(10), MASK(11), MASK(12), MASK(13), MASK(14), MASK(15),
 };
 
-/* The ids as word_put wants them. */
-static void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_t two[2])
+/* A number of `width` bytes in place k of eight bytes in memory. */
+static inline uint64_t place(uint64_t number, unsigned k, unsigned width)
 {
-	uint16_t narrow[8] = { [7] = (uint16_t)n };
-	uint32_t wide[4] = { [3] = n };
-	for (unsigned i = 0; i < n && i < word_most(width); i++) {
-		if (width == 2)
-			narrow[i] = (uint16_t)ids[i];
-		else
-			wide[i] = ids[i];
-	}
-	memcpy(two, width == 2 ? (const void *)narrow : wide, 16);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+	k = 8 / width - 1 - k;
+#endif
+	return number << 8 * width * k;
+}
+
+/* The ids as word_put wants them: put together in registers, for memory is slow to give back as a whole what
+ * it got in parts. */
+static inline void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_t two[2])
+{
+	unsigned each = 8 / width;
+	two[0] = 0;
+	two[1] = place(n, each - 1, width);
+	for (unsigned i = 0; i < n && i < word_most(width); i++)
+		two[i / each] |= place(ids[i], i % each, width);
 }
 
 bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
