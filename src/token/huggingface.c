@@ -12,8 +12,13 @@ struct reader {
 	struct tokenizer *t;
 	const char *name;
 	struct error *err;
-	struct buffer key, bytes, entries; /* bytes of all tokens; struct entry for each */
-	struct span normalizer, pre_tokenizer, added, vocab, merges;
+	struct buffer key, entries; /* struct entry of each token */
+	struct names tokens;        /* their bytes */
+	struct merges *merges;      /* NULL: they are passed over */
+	struct span normalizer, pre_tokenizer, added;
+	bool brief; /* merges are passed over */
+	bool has_model, has_vocab, has_merges;
+	uint32_t next;        /* the id that the last merge made */
 	struct span small[6]; /* of the model, in the order of small_keys */
 };
 
@@ -37,50 +42,6 @@ static int damaged(struct reader *r, const char *what)
 static bool key_is(const struct reader *r, const char *text)
 {
 	return span_is(span_of(r->key.at, r->key.n), text);
-}
-
-/* Takes the model, and notes where its parts lie. */
-static int find_model(struct reader *r, struct span *model)
-{
-	bool first = true;
-	int more;
-	if (!scan_mark(model, '{'))
-		return damaged(r, "\"model\" is not an object");
-	while ((more = scan_member(model, &first, &r->key)) > 0) {
-		struct span *where = key_is(r, "vocab") ? &r->vocab : key_is(r, "merges") ? &r->merges : NULL;
-		for (size_t i = 0; where == NULL && i < SMALL_KEYS; i++)
-			if (key_is(r, small_keys[i]))
-				where = &r->small[i];
-		if (!scan_skip(model, where))
-			return damaged(r, "malformed JSON in \"model\"");
-	}
-	return more < 0 ? damaged(r, "malformed JSON in \"model\"") : 0;
-}
-
-/* Notes where the parts of the file lie. */
-static int find_parts(struct reader *r, struct span file)
-{
-	bool first = true, model = false;
-	int more;
-	if (!scan_mark(&file, '{'))
-		return damaged(r, "not a JSON object");
-	while ((more = scan_member(&file, &first, &r->key)) > 0) {
-		struct span *where = key_is(r, "normalizer")      ? &r->normalizer
-		                     : key_is(r, "pre_tokenizer") ? &r->pre_tokenizer
-		                     : key_is(r, "added_tokens")  ? &r->added
-		                                                  : NULL;
-		if (where == NULL && key_is(r, "model")) {
-			int failed = find_model(r, &file);
-			if (failed < 0)
-				return failed;
-			model = true;
-		} else if (!scan_skip(&file, where)) {
-			return damaged(r, "malformed JSON");
-		}
-	}
-	if (more < 0)
-		return damaged(r, "malformed JSON");
-	return model ? 0 : damaged(r, "no \"model\"");
 }
 
 /* A small part as a tree, null when it is not there. Reference of the caller. */
@@ -130,6 +91,106 @@ static int check_model(struct reader *r)
 		json_decref(j);
 	}
 	return result;
+}
+
+/* The bytes from `at` on are those of this id. */
+static int add_entry(struct reader *r, uint32_t id, size_t at, bool hidden)
+{
+	struct entry e = { .id = id, .n = (uint32_t)(r->tokens.bytes.n - at), .at = at, .hidden = hidden };
+	if (id >= VOCAB_MOST)
+		return fail(r->err, ENOTSUP, "%s: id %u, at most %u are supported", r->name, id, VOCAB_MOST);
+	if (id >= r->t->info.vocab)
+		r->t->info.vocab = id + 1;
+	if (buffer_add(&r->entries, &e, sizeof e, 0, NULL) < 0)
+		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
+	return 0;
+}
+
+/* Takes "vocab". */
+static int read_vocab(struct reader *r, struct span *s)
+{
+	bool first = true;
+	int more;
+	/* Of one that stands twice the last counts. */
+	names_free(&r->tokens);
+	r->entries.n = 0;
+	r->t->info.vocab = 0;
+	r->has_vocab = true;
+	if (names_start(&r->tokens, s->n) < 0)
+		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
+	if (!scan_mark(s, '{'))
+		return damaged(r, "\"vocab\" is not an object");
+	while ((more = scan_item(s, &first, '}')) > 0) {
+		const struct buffer *b = &r->tokens.bytes;
+		size_t at = b->n;
+		bool hidden;
+		uint32_t id;
+		if (!names_take(&r->tokens, s, &hidden) || !scan_mark(s, ':'))
+			return damaged(r, "malformed JSON in \"vocab\"");
+		if (!scan_number(s, &id))
+			return fail(r->err, EBADMSG, "%s: \"vocab\": the id of \"%.*s\" is not a number",
+			            r->name, (int)(b->n - at < 100 ? b->n - at : 100),
+			            (const char *)b->at + at);
+		int failed = add_entry(r, id, at, hidden);
+		if (failed < 0)
+			return failed;
+	}
+	return more < 0 ? damaged(r, "malformed JSON in \"vocab\"") : 0;
+}
+
+/* Takes the model: its lists, and where its other parts lie. */
+static int read_model(struct reader *r, struct span *s)
+{
+	bool first = true;
+	int more;
+	r->has_model = true;
+	if (!scan_mark(s, '{'))
+		return damaged(r, "\"model\" is not an object");
+	while ((more = scan_member(s, &first, &r->key)) > 0) {
+		bool vocab = key_is(r, "vocab"), merges = r->merges != NULL && key_is(r, "merges");
+		if (vocab || merges) {
+			int failed = vocab ? read_vocab(r, s) : merges_read(r->merges, s, r->name, r->err);
+			/* Of another kind of model the lists look different: then its name says more. */
+			int kind = failed < 0 ? check_model(r) : 0;
+			if (kind < 0 || failed < 0)
+				return kind < 0 ? kind : failed;
+			continue;
+		}
+		struct span *where = NULL;
+		for (size_t i = 0; where == NULL && i < SMALL_KEYS; i++)
+			if (key_is(r, small_keys[i]))
+				where = &r->small[i];
+		if (!scan_skip(s, where))
+			return damaged(r, "malformed JSON in \"model\"");
+	}
+	return more < 0 ? damaged(r, "malformed JSON in \"model\"") : 0;
+}
+
+/* Reads the lists, and notes where the other parts of the file lie. */
+static int read_parts(struct reader *r, struct span file)
+{
+	bool first = true;
+	int more;
+	if (!scan_mark(&file, '{'))
+		return damaged(r, "not a JSON object");
+	while ((more = scan_member(&file, &first, &r->key)) > 0) {
+		struct span *where = key_is(r, "normalizer")      ? &r->normalizer
+		                     : key_is(r, "pre_tokenizer") ? &r->pre_tokenizer
+		                     : key_is(r, "added_tokens")  ? &r->added
+		                                                  : NULL;
+		if (where == NULL && key_is(r, "model")) {
+			int failed = read_model(r, &file);
+			if (failed < 0)
+				return failed;
+		} else if (!scan_skip(&file, where)) {
+			return damaged(r, "malformed JSON");
+		}
+	}
+	if (more < 0)
+		return damaged(r, "malformed JSON");
+	if (!r->has_model)
+		return damaged(r, "no \"model\"");
+	return 0;
 }
 
 static int read_normalizer(struct reader *r, const json_t *j)
@@ -248,77 +309,6 @@ static int read_pre_tokenizer(struct reader *r, const json_t *j)
 	return split != NULL ? 0 : unknown_pieces(r, j);
 }
 
-static int add_entry(struct reader *r, uint32_t id, const uint8_t *p, size_t n, bool hidden)
-{
-	struct entry e = { .id = id, .n = (uint32_t)n, .at = r->bytes.n, .hidden = hidden };
-	if (id >= VOCAB_MOST)
-		return fail(r->err, ENOTSUP, "%s: id %u, at most %u are supported", r->name, id, VOCAB_MOST);
-	if (id >= r->t->info.vocab)
-		r->t->info.vocab = id + 1;
-	if (buffer_add(&r->bytes, p, n, 0, NULL) < 0 || buffer_add(&r->entries, &e, sizeof e, 0, NULL) < 0)
-		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
-	return 0;
-}
-
-/* GPT-2 writes each byte as a character: those that print as themselves, the other 68 from U+0100 on. */
-struct letters {
-	uint16_t byte[0x144]; /* 256: none */
-};
-
-static void letters_fill(struct letters *l)
-{
-	uint16_t next = 0x100;
-	for (size_t c = 0; c < 0x144; c++)
-		l->byte[c] = 256;
-	for (uint16_t b = 0; b < 256; b++) {
-		bool prints = (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
-		l->byte[prints ? b : next++] = b;
-	}
-}
-
-/* Replaces characters with the bytes they stand for, where all of them stand for one. */
-static bool letters_to_bytes(const struct letters *l, uint8_t *p, size_t *n)
-{
-	size_t out = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < *n;) {
-			/* A damaged file may have a cut sequence here; the characters have at most two bytes.
-			 */
-			unsigned length = p[i] < 0x80 ? 1 : 2;
-			if (i + length > *n || p[i] >= 0xC6)
-				return false;
-			uint32_t c = length == 1 ? p[i] : (uint32_t)(p[i] & 0x1F) << 6 | (p[i + 1] & 0x3F);
-			if (c >= 0x144 || l->byte[c] == 256)
-				return false;
-			if (pass == 1)
-				p[out++] = (uint8_t)l->byte[c];
-			i += length;
-		}
-	}
-	*n = out;
-	return true;
-}
-
-static int read_vocab(struct reader *r, const struct letters *l)
-{
-	struct span s = r->vocab;
-	bool first = true;
-	int more;
-	if (!scan_mark(&s, '{'))
-		return damaged(r, "\"vocab\" is not an object");
-	while ((more = scan_member(&s, &first, &r->key)) > 0) {
-		uint32_t id;
-		if (!scan_number(&s, &id))
-			return fail(r->err, EBADMSG, "%s: \"vocab\": the id of \"%.*s\" is not a number",
-			            r->name, (int)(r->key.n < 100 ? r->key.n : 100), (const char *)r->key.at);
-		bool bytes = letters_to_bytes(l, r->key.at, &r->key.n);
-		int failed = add_entry(r, id, r->key.at, r->key.n, !bytes);
-		if (failed < 0)
-			return failed;
-	}
-	return more < 0 ? damaged(r, "malformed JSON in \"vocab\"") : 0;
-}
-
 /* Names that files give to the id that begins a document. */
 static const char *const begins[] = { "<|endoftext|>", "<|begin_of_text|>",
 	                              "<\uff5cbegin\u2581of\u2581sentence\uff5c>" };
@@ -334,7 +324,10 @@ static int read_added(struct reader *r, const json_t *list)
 		if (text == NULL || !json_is_integer(json_object_get(item, "id")) || id < 0 ||
 		    id >= VOCAB_MOST)
 			return damaged(r, "\"added_tokens\": an item without content or id");
-		int failed = add_entry(r, (uint32_t)id, (const uint8_t *)text, strlen(text), true);
+		size_t at = r->tokens.bytes.n;
+		if (buffer_add(&r->tokens.bytes, text, strlen(text), 0, NULL) < 0)
+			return fail(r->err, ENOMEM, "%s: out of memory", r->name);
+		int failed = add_entry(r, (uint32_t)id, at, true);
 		if (failed < 0)
 			return failed;
 		for (size_t k = 0; k < best; k++) {
@@ -357,7 +350,7 @@ static int fill_vocab(struct reader *r)
 	v->n = r->t->info.vocab;
 	v->at = calloc((size_t)v->n + 1, sizeof *v->at);
 	v->hidden = calloc(1, v->n / 8 + 1);
-	v->bytes = malloc(r->bytes.n + 1);
+	v->bytes = malloc(r->tokens.bytes.n + 1);
 	if (v->at == NULL || v->hidden == NULL || v->bytes == NULL)
 		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
 	for (size_t i = 0; i < n; i++) {
@@ -377,89 +370,11 @@ static int fill_vocab(struct reader *r)
 	for (size_t i = 0; i < n; i++) {
 		if (e[i].n == 0)
 			continue;
-		memcpy(v->bytes + v->at[e[i].id], r->bytes.at + e[i].at, e[i].n);
+		memcpy(v->bytes + v->at[e[i].id], r->tokens.bytes.at + e[i].at, e[i].n);
 		if (e[i].hidden)
 			v->hidden[e[i].id / 8] |= (uint8_t)(1u << (e[i].id % 8));
 	}
 	return vocab_index(v, r->name, r->err);
-}
-
-struct merge_reader {
-	const struct letters *letters;
-	struct buffer left, right;
-};
-
-/* Takes one item of "merges": "A B" or ["A", "B"]. */
-static bool take_merge(struct span *s, struct merge_reader *m)
-{
-	bool first = true;
-	if (scan_peek(s) == '[')
-		return scan_mark(s, '[') && scan_item(s, &first) == 1 && scan_string(s, &m->left) &&
-		       scan_item(s, &first) == 1 && scan_string(s, &m->right) && scan_item(s, &first) == 0;
-	if (!scan_string(s, &m->left) || m->left.n == 0)
-		return false;
-	uint8_t *space = memchr(m->left.at, ' ', m->left.n);
-	if (space == NULL)
-		return false;
-	size_t n = (size_t)(space - m->left.at), more = m->left.n - n - 1;
-	m->right.n = 0;
-	if (memchr(space + 1, ' ', more) != NULL || buffer_add(&m->right, space + 1, more, 0, NULL) < 0)
-		return false;
-	m->left.n = n;
-	return true;
-}
-
-/* Adds the pair. One of tokens that are no bytes never meets a text, but has its rank. */
-static int add_merge(struct reader *r, struct merge_reader *m, uint32_t rank)
-{
-	const struct vocab *v = &r->t->vocab;
-	if (!letters_to_bytes(m->letters, m->left.at, &m->left.n) ||
-	    !letters_to_bytes(m->letters, m->right.at, &m->right.n))
-		return 0;
-	uint32_t left = vocab_find(v, m->left.at, m->left.n), right = vocab_find(v, m->right.at, m->right.n);
-	if (buffer_add(&m->left, m->right.at, m->right.n, 0, NULL) < 0)
-		return fail(r->err, ENOMEM, "%s: out of memory", r->name);
-	uint32_t made = vocab_find(v, m->left.at, m->left.n);
-	if (left == VOCAB_NONE || right == VOCAB_NONE || made == VOCAB_NONE)
-		return fail(r->err, EBADMSG,
-		            "%s: \"merges\": item %u has a token that is not in the vocabulary", r->name,
-		            rank);
-	pairs_add(&r->t->pairs, left, right, rank);
-	r->t->pairs.made[rank] = made;
-	return 0;
-}
-
-static int read_merges(struct reader *r, const struct letters *l)
-{
-	struct merge_reader m = { .letters = l };
-	struct span s = r->merges;
-	/* Between two items is a comma; there may be others. */
-	size_t most = 1;
-	for (size_t i = 0; i < s.n; i++)
-		most += s.at[i] == ',';
-	if (most > PAIRS_MOST)
-		most = PAIRS_MOST;
-	bool first = true;
-	int more = 0, failed = 0;
-	uint32_t rank = 0;
-	r->t->pairs.made = malloc((most + 1) * sizeof *r->t->pairs.made);
-	if (r->t->pairs.made == NULL || pairs_make(&r->t->pairs, most) < 0)
-		failed = fail(r->err, ENOMEM, "%s: out of memory", r->name);
-	else if (!scan_mark(&s, '['))
-		failed = damaged(r, "\"merges\" is not an array");
-	while (failed == 0 && (more = scan_item(&s, &first)) > 0) {
-		if (rank >= most)
-			failed = fail(r->err, ENOTSUP, "%s: more than %u merges are not supported", r->name,
-			              PAIRS_MOST);
-		else if (!take_merge(&s, &m))
-			failed = fail(r->err, EBADMSG, "%s: \"merges\": item %u is not two tokens", r->name,
-			              rank);
-		else
-			failed = add_merge(r, &m, rank++);
-	}
-	buffer_free(&m.left);
-	buffer_free(&m.right);
-	return failed == 0 && more < 0 ? damaged(r, "malformed JSON in \"merges\"") : failed;
 }
 
 /* The small parts, which are trees. */
@@ -473,10 +388,6 @@ static int read_small(struct reader *r)
 		failed = read_normalizer(r, normalizer);
 	if (failed == 0)
 		failed = read_pre_tokenizer(r, pre);
-	struct letters letters;
-	letters_fill(&letters);
-	if (failed == 0)
-		failed = read_vocab(r, &letters);
 	if (failed == 0)
 		failed = read_added(r, added);
 	json_decref(normalizer);
@@ -485,21 +396,22 @@ static int read_small(struct reader *r)
 	return failed;
 }
 
-int huggingface_read(struct tokenizer *t, struct span file, const char *name, bool brief, struct error *err)
+int huggingface_read(struct tokenizer *t, struct span file, const char *name, struct merges *merges,
+                     struct error *err)
 {
-	struct reader r = { .t = t, .name = name, .err = err };
-	struct letters letters;
+	struct reader r = { .t = t, .name = name, .err = err, .merges = merges };
 	t->info.bos = -1;
-	letters_fill(&letters);
-	int failed = find_parts(&r, file);
+	int failed = read_parts(&r, file);
 	if (failed == 0)
 		failed = read_small(&r);
-	if (failed == 0 && !brief)
+	if (failed == 0 && !r.has_vocab)
+		failed = damaged(&r, "no \"vocab\"");
+	if (failed == 0 && merges != NULL && !merges->there)
+		failed = damaged(&r, "no \"merges\"");
+	if (failed == 0 && merges != NULL)
 		failed = fill_vocab(&r);
-	if (failed == 0 && !brief)
-		failed = read_merges(&r, &letters);
 	buffer_free(&r.key);
-	buffer_free(&r.bytes);
 	buffer_free(&r.entries);
+	names_free(&r.tokens);
 	return failed;
 }

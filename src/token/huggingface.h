@@ -8,11 +8,14 @@
 
 #include "base/error.h"
 #include "base/span.h"
+#include "token/merges.h"
 #include "token/model.h"
 
-/* Fills t->info's vocab and bos, vocab, pairs, split, whole and nfc from the whole file, whose name is only
- * for messages. Only info when `brief`. 0, -ENOMEM, -EBADMSG (damaged), -ENOTSUP (a model, pre-tokenizer,
- * pattern or normalizer that is not known: it is named). What is filled belongs to t also after a failure. */
-int huggingface_read(struct tokenizer *t, struct span file, const char *name, bool brief, struct error *err);
+/* Fills t->info's vocab and bos, vocab, split, whole and nfc from the whole file, whose name is only for
+ * messages, and the merges, which make the pairs. Only info when merges is NULL. 0,
+ * -ENOMEM, -EBADMSG (damaged), -ENOTSUP (a model, pre-tokenizer, pattern or normalizer that is not known: it
+ * is named). What is filled belongs to its owner also after a failure. */
+int huggingface_read(struct tokenizer *t, struct span file, const char *name, struct merges *merges,
+                     struct error *err);
 
 #endif

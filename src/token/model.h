@@ -22,7 +22,9 @@ struct tokenizer {
 	struct vocab vocab;
 	struct pairs pairs;
 	struct words words;
-	struct dictionary dictionary; /* of a vocabulary that is built in */
+	/* Of a vocabulary that is built in. */
+	const uint8_t *cuts;
+	struct dictionary dictionary;
 	split_fn *split;
 	bool whole;  /* a word whose bytes are a token is that token, whatever the pairs would make of it */
 	bool nfc;    /* texts are normalised first */

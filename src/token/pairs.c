@@ -70,8 +70,7 @@ static void add_many(struct pairs *p, const struct vocab *v, struct made *m, uns
 	for (unsigned i = 0; i < n; i++) {
 		m[i].left_id = vocab_find_hashed(v, m[i].left.at, m[i].left.n, m[i].left_hash);
 		m[i].right_id = vocab_find_hashed(v, m[i].right.at, m[i].right.n, m[i].right_hash);
-		uint64_t key = (uint64_t)m[i].left_id << 21 | m[i].right_id;
-		__builtin_prefetch(&p->at[(uint32_t)(pairs_hash(key) >> 32) & p->mask], 1);
+		pairs_fetch(p, m[i].left_id, m[i].right_id);
 	}
 	for (unsigned i = 0; i < n; i++)
 		if (m[i].left_id != VOCAB_NONE && m[i].right_id != VOCAB_NONE)

@@ -46,6 +46,13 @@ static inline uint64_t pairs_hash(uint64_t key)
 	return key * UINT64_C(0x9E3779B97F4A7C15);
 }
 
+/* Fetches the place of a pair that is added next. */
+static inline void pairs_fetch(const struct pairs *p, uint32_t left, uint32_t right)
+{
+	uint64_t hash = pairs_hash((uint64_t)left << 21 | right);
+	__builtin_prefetch(&p->at[(uint32_t)(hash >> 32) & p->mask], 1);
+}
+
 /* The rank of two neighbours, or PAIRS_NONE. */
 static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right)
 {

@@ -1,17 +1,5 @@
 #include "token/scan.h"
 
-uint8_t scan_peek(struct span *s)
-{
-	while (s->n > 0 && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
-		span_skip(s, 1);
-	return s->n > 0 ? *s->at : 0;
-}
-
-bool scan_mark(struct span *s, char mark)
-{
-	return scan_peek(s) == (uint8_t)mark && span_skip(s, 1);
-}
-
 static bool hex4(struct span *s, uint32_t *out)
 {
 	struct span four;
@@ -156,14 +144,4 @@ int scan_member(struct span *s, bool *first, struct buffer *key)
 		return -1;
 	*first = false;
 	return scan_string(s, key) && scan_mark(s, ':') ? 1 : -1;
-}
-
-int scan_item(struct span *s, bool *first)
-{
-	if (scan_mark(s, ']'))
-		return 0;
-	if (!*first && !scan_mark(s, ','))
-		return -1;
-	*first = false;
-	return 1;
 }

@@ -13,10 +13,21 @@
 #include "base/span.h"
 
 /* Skips white space; the next byte, or 0 at the end. */
-uint8_t scan_peek(struct span *s);
+static inline uint8_t scan_peek(struct span *s)
+{
+	const uint8_t *p = s->at, *end = s->at + s->n;
+	const uint64_t blanks = UINT64_C(1) << ' ' | 1u << '\n' | 1u << '\t' | 1u << '\r';
+	while (p < end && *p <= ' ' && (blanks >> *p & 1) != 0)
+		p++;
+	*s = span_of(p, (size_t)(end - p));
+	return p < end ? *p : 0;
+}
 
 /* Takes one byte that must come next. */
-bool scan_mark(struct span *s, char mark);
+static inline bool scan_mark(struct span *s, char mark)
+{
+	return scan_peek(s) == (uint8_t)mark && span_skip(s, 1);
+}
 
 /* Takes a string and replaces out with its text in UTF-8; a lone surrogate becomes U+FFFD. False: none, or
  * malformed. */
@@ -32,7 +43,15 @@ bool scan_skip(struct span *s, struct span *value);
  * is taken), -1: malformed. *first is true before the first call. */
 int scan_member(struct span *s, bool *first, struct buffer *key);
 
-/* The same of an array. */
-int scan_item(struct span *s, bool *first);
+/* Iterates over an array that ends with `end`, or over an object whose names the caller takes. */
+static inline int scan_item(struct span *s, bool *first, char end)
+{
+	if (scan_mark(s, end))
+		return 0;
+	if (!*first && !scan_mark(s, ','))
+		return -1;
+	*first = false;
+	return 1;
+}
 
 #endif

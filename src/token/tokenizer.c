@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "token/aside.h"
+#include "token/huge.h"
 #include "token/huggingface.h"
 #include "token/model.h"
 
@@ -110,8 +112,14 @@ static bool ends_with(const char *name, const char *end)
 	return n >= k && strcmp(name + n - k, end) == 0;
 }
 
-/* Reads a whole file; its bytes are the caller's to free, also after a failure. */
-static int read_file(const char *path, uint8_t **bytes, size_t *n, struct error *err)
+/* A whole file. */
+struct content {
+	uint8_t *at;
+	size_t n, room;
+};
+
+/* Reads a file; its content is the caller's to free, also after a failure. */
+static int read_file(const char *path, struct content *c, struct error *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -122,35 +130,49 @@ static int read_file(const char *path, uint8_t **bytes, size_t *n, struct error 
 		return fail(err, code, "tokenizer %s: %s", path, strerror(code));
 	}
 	int r = 0;
-	*n = 0;
+	c->room = (size_t)st.st_size + 1;
 	if (!S_ISREG(st.st_mode))
 		r = fail(err, EINVAL, "tokenizer %s: not a file", path);
 	else if (st.st_size > FILE_MOST)
 		r = fail(err, ENOTSUP, "tokenizer %s: longer than %u MiB", path, FILE_MOST >> 20);
-	else if ((*bytes = malloc((size_t)st.st_size + 1)) == NULL)
+	else if ((c->at = huge_make(c->room)) == NULL)
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", path);
-	while (r == 0 && *n < (size_t)st.st_size) {
-		ssize_t got = read(fd, *bytes + *n, (size_t)st.st_size - *n);
+	while (r == 0 && c->n < (size_t)st.st_size) {
+		ssize_t got = read(fd, c->at + c->n, (size_t)st.st_size - c->n);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			r = fail(err, EIO, "tokenizer %s: %s", path,
 			         got < 0 ? strerror(errno) : "shorter than it was");
 		else
-			*n += (size_t)got;
+			c->n += (size_t)got;
 	}
 	close(fd);
 	return r;
 }
 
-/* Fills t from a file, or only t->info. */
-static int load_file(struct tokenizer *t, const char *path, const char *pattern, bool brief,
+struct digest {
+	struct span file;
+	uint8_t bytes[HASH_SIZE];
+};
+
+static void *make_digest(void *arg)
+{
+	struct digest *d = arg;
+	hash_of(d->file.at, d->file.n, d->bytes);
+	return NULL;
+}
+
+/* Fills the vocabulary of t from a file, and the merges where the file has some; only t->info when merges is
+ * NULL. */
+static int load_file(struct tokenizer *t, const char *path, const char *pattern, struct merges *merges,
                      struct error *err)
 {
 	bool json = ends_with(path, ".json");
 	const char *slash = strrchr(path, '/');
-	uint8_t *bytes = NULL, digest[HASH_SIZE];
-	size_t n = 0;
+	struct content file = { 0 };
+	struct digest digest;
+	struct aside aside;
 	if (!json && !ends_with(path, ".tiktoken"))
 		return fail(err, EINVAL,
 		            "tokenizer %s: not known; expected gpt2, cl100k, o200k, a .tiktoken file or a "
@@ -165,32 +187,36 @@ static int load_file(struct tokenizer *t, const char *path, const char *pattern,
 		            given ? "\" is not known" : "");
 	if (json && given)
 		return fail(err, EINVAL, "tokenizer %s: has its own pattern, none may be given", path);
-	int r = read_file(path, &bytes, &n, err);
+	int r = read_file(path, &file, err);
 	if (r < 0)
 		goto out;
 	snprintf(t->info.name, sizeof t->info.name, "%s", slash != NULL ? slash + 1 : path);
-	hash_of(bytes, n, digest);
-	hash_hex(digest, HASH_SIZE, t->info.sha256);
+	digest.file = span_of(file.at, file.n);
+	aside_start(&aside, make_digest, &digest);
 	t->info.bos = -1;
 	t->whole = true;
 	if (json)
-		r = huggingface_read(t, span_of(bytes, n), path, brief, err);
-	else if (brief)
-		r = vocab_count_tiktoken(span_of(bytes, n), path, &t->info.vocab, err);
+		r = huggingface_read(t, span_of(file.at, file.n), path, merges, err);
+	else if (merges == NULL)
+		r = vocab_count_tiktoken(span_of(file.at, file.n), path, &t->info.vocab, err);
 	else
-		r = vocab_read_tiktoken(&t->vocab, span_of(bytes, n), path, err);
-	if (!json && !brief)
+		r = vocab_read_tiktoken(&t->vocab, span_of(file.at, file.n), path, err);
+	if (!json && merges != NULL)
 		t->info.vocab = t->vocab.n;
+	aside_end(&aside);
+	hash_hex(digest.bytes, HASH_SIZE, t->info.sha256);
 out:
-	free(bytes);
+	huge_free(file.at, file.room);
 	return r;
 }
 
-static int load(struct tokenizer *t, const char *name, const char *pattern, bool brief, struct error *err)
+/* The same of any name. */
+static int load(struct tokenizer *t, const char *name, const char *pattern, struct merges *merges,
+                struct error *err)
 {
 	const struct builtin *b = find_builtin(name);
 	if (b == NULL)
-		return load_file(t, name, pattern, brief, err);
+		return load_file(t, name, pattern, merges, err);
 	if (pattern != NULL && pattern[0] != '\0' && strcmp(pattern, name) != 0)
 		return fail(err, EINVAL, "tokenizer %s: has its own pattern, not \"%s\"", name, pattern);
 	t->info.vocab = b->vocab;
@@ -198,22 +224,20 @@ static int load(struct tokenizer *t, const char *name, const char *pattern, bool
 	snprintf(t->info.name, sizeof t->info.name, "%s", b->name);
 	snprintf(t->info.sha256, sizeof t->info.sha256, "%s", b->sha256);
 	t->split = b->split;
+	t->cuts = b->cuts;
 	t->dictionary.words = span_of(words_english, words_english_size);
 	t->dictionary.ids = span_of(b->words, *b->words_size);
 	t->special = b->special;
 	t->whole = true;
-	if (brief)
+	if (merges == NULL)
 		return 0;
-	int r = vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
-	if (r == 0 && pairs_of_vocab(&t->pairs, &t->vocab, b->cuts) < 0)
-		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-	return r;
+	return vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
 }
 
 int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err)
 {
 	struct tokenizer t = { 0 };
-	int r = load(&t, name, pattern, true, err);
+	int r = load(&t, name, pattern, NULL, err);
 	if (r == 0)
 		*out = t.info;
 	return r;
@@ -257,24 +281,50 @@ int tokenizer_cache(struct tokenizer *t, size_t bytes)
 	return r;
 }
 
+struct making {
+	struct tokenizer *t;
+	int result;
+};
+
+static void *make_words(void *arg)
+{
+	struct making *m = arg;
+	m->result = tokenizer_cache(m->t, WORDS);
+	return NULL;
+}
+
+static int make_pairs(struct tokenizer *t, const char *name, const struct merges *merges, struct error *err)
+{
+	int r = merges->there ? merges_fill(merges, &t->vocab, &t->pairs, name, err)
+	                      : pairs_of_vocab(&t->pairs, &t->vocab, t->cuts);
+	if (r == 0)
+		r = pairs_of_bytes(&t->pairs, &t->vocab);
+	return r == -ENOMEM ? fail(err, ENOMEM, "tokenizer %s: out of memory", name) : r;
+}
+
 int tokenizer_open(const char *name, const char *pattern, struct tokenizer **out, struct error *err)
 {
+	struct merges merges = { 0 };
+	struct aside aside;
 	struct tokenizer *t = calloc(1, sizeof *t);
 	if (t == NULL)
 		return fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-	int r = load(t, name, pattern, false, err);
+	int r = load(t, name, pattern, &merges, err);
 	if (r < 0)
 		goto out;
 	t->width = tokenizer_width(t->info.vocab);
-	if ((t->pairs.at == NULL && pairs_of_vocab(&t->pairs, &t->vocab, NULL) < 0) ||
-	    pairs_of_bytes(&t->pairs, &t->vocab) < 0 || tokenizer_cache(t, WORDS) < 0) {
+	struct making words = { .t = t };
+	aside_start(&aside, make_words, &words);
+	r = make_pairs(t, name, &merges, err);
+	aside_end(&aside);
+	if (r == 0 && words.result < 0)
 		r = fail(err, ENOMEM, "tokenizer %s: out of memory", name);
-		goto out;
-	}
-	*out = t;
-	return 0;
 out:
-	tokenizer_close(t);
+	merges_free(&merges);
+	if (r == 0)
+		*out = t;
+	else
+		tokenizer_close(t);
 	return r;
 }
 

@@ -61,7 +61,7 @@ static int next_line(struct span *file, uint64_t number, const char *name, struc
 		return 0;
 	const uint8_t *at = file->at, *end = at + file->n, *space = at;
 	/* Lines are short: looking at each byte is faster than two calls. */
-	while (space < end && *space > ' ')
+	while (space<end && * space> ' ')
 		space++;
 	const uint8_t *p = space + 1;
 	uint64_t id = 0;
@@ -225,7 +225,7 @@ uint32_t vocab_find_hashed(const struct vocab *v, const uint8_t *p, size_t n, ui
 {
 	for (uint32_t s = hash & v->mask; v->slot[s] != 0; s = (s + 1) & v->mask) {
 		struct span token = vocab_bytes(v, v->slot[s] - 1);
-		if (token.n == n && memcmp(token.at, p, n) == 0)
+		if (token.n == n && vocab_same(token.at, p, n))
 			return v->slot[s] - 1;
 	}
 	return VOCAB_NONE;
@@ -261,7 +261,7 @@ int vocab_index(struct vocab *v, const char *name, struct error *err)
 			continue;
 		for (; v->slot[s] != 0; s = (s + 1) & v->mask) {
 			struct span other = vocab_bytes(v, v->slot[s] - 1);
-			if (other.n == token.n && memcmp(other.at, token.at, token.n) == 0)
+			if (other.n == token.n && vocab_same(other.at, token.at, token.n))
 				return fail(err, EBADMSG, "%s: ids %u and %u have the same bytes", name,
 				            v->slot[s] - 1, id);
 		}

@@ -41,11 +41,25 @@ int vocab_index(struct vocab *v, const char *name, struct error *err);
 
 void vocab_free(struct vocab *v);
 
+/* Whether n bytes are the same: tokens are short, a call of memcmp takes longer. */
+static inline bool vocab_same(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	if (n >= 8) {
+		for (size_t i = 0; i + 8 < n; i += 8)
+			if (load_u64(a + i) != load_u64(b + i))
+				return false;
+		return load_u64(a + n - 8) == load_u64(b + n - 8);
+	}
+	if (n >= 4)
+		return load_u32(a) == load_u32(b) && load_u32(a + n - 4) == load_u32(b + n - 4);
+	return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
+
 /* The id of n bytes, or VOCAB_NONE. */
 uint32_t vocab_find(const struct vocab *v, const uint8_t *p, size_t n);
 
-/* The same in steps, so that much can be looked for at once: vocab_hash fetches the place, and then vocab_fetch
- * the bytes. */
+/* The same in steps, so that much can be looked for at once: vocab_hash fetches the place, and then
+ * vocab_fetch the bytes. */
 uint32_t vocab_hash(const struct vocab *v, const uint8_t *p, size_t n);
 void vocab_fetch(const struct vocab *v, uint32_t hash);
 uint32_t vocab_find_hashed(const struct vocab *v, const uint8_t *p, size_t n, uint32_t hash);

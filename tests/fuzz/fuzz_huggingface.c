@@ -8,8 +8,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	struct tokenizer t = { 0 }, brief = { 0 };
-	int r = huggingface_read(&t, span_of(bytes, n), "fuzz", false, NULL);
-	int b = huggingface_read(&brief, span_of(bytes, n), "fuzz", true, NULL);
+	struct merges merges = { 0 };
+	int r = huggingface_read(&t, span_of(bytes, n), "fuzz", &merges, NULL);
+	int b = huggingface_read(&brief, span_of(bytes, n), "fuzz", NULL, NULL);
+	if (r == 0 && merges_fill(&merges, &t.vocab, &t.pairs, "fuzz", NULL) == 0) {
+		for (uint32_t s = 0; s <= t.pairs.mask; s++) {
+			uint32_t rank = ((uint32_t)t.pairs.at[s] & PAIRS_MOST) - 1;
+			if (t.pairs.at[s] != 0 && t.pairs.made[rank] >= t.vocab.n)
+				abort();
+		}
+	}
+	merges_free(&merges);
 	if (r == 0 &&
 	    (b != 0 || t.info.vocab != brief.info.vocab || t.info.bos != brief.info.bos || t.split == NULL))
 		abort();
