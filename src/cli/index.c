@@ -252,7 +252,7 @@ int index_run(int argc, char **argv, struct error *err)
 		        (unsigned)min_u64(1024, max_u64(1, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
 	log_open(false, debug ? LOG_LEVEL_DEBUG : x.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING);
 	catch_signals();
-	r = dataset_stream(&a.options, &stop, &x.d, err);
+	r = dataset_stream(&a.options, &stop, true, &x.d, err);
 	if (r == 0 && do_verify)
 		r = verify(&x, err);
 	else if (r == 0)

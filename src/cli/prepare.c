@@ -570,6 +570,8 @@ static void summarise(struct prepare *x, const char *what, bool whole)
 		printf("; %.1f s, %s tokens/s, %.1f MB/s of text, %.1f CPUs busy of %u threads", p.seconds,
 		       speed, p.seconds > 0 ? (double)p.text_bytes / p.seconds / 1e6 : 0,
 		       p.seconds > 0 ? cpu / p.seconds : 0, x->options->threads);
+	if (stream_found(x->d) > 0)
+		printf("; %" PRIu64 " pieces were in the cache", stream_found(x->d));
 	if (p.errors > 0)
 		printf("; %" PRIu64 " damaged pieces left out, dataset.json lists them", p.errors);
 	printf("%s\n", whole ? "" : "; when all tasks have ended, run `fineweb prepare --join`");
@@ -668,7 +670,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 	catch_signals();
 	x.chunk = malloc(4 * (size_t)CHUNK);
 	r = x.chunk == NULL ? fail(err, ENOMEM, "out of memory")
-	                    : dataset_stream(&a.options, &stop, &x.d, err);
+	                    : dataset_stream(&a.options, &stop, false, &x.d, err);
 	if (r == 0)
 		r = fill_terms(&x, err);
 	if (r == 0)

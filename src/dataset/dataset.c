@@ -281,6 +281,7 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.remote = remote_of,
 		.any_remote = d->remote,
 		.documents = d->streaming,
+		.keep = d->keeping,
 		.uncounted = counting_uncounted,
 		.fetched = counting_fetched,
 		.made = counting_made,
@@ -425,7 +426,7 @@ static int start(struct dataset *d, struct error *err)
 }
 
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
-                       int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
+                       int (*wait)(struct dataset *d, struct error *err), bool keep, struct dataset **out,
                        struct error *err)
 {
 	struct error local;
@@ -438,6 +439,7 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 	d->sample = sample;
 	d->outer_stop = stop;
 	d->streaming = wait == NULL;
+	d->keeping = keep;
 	d->started_ns = dataset_clock();
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->requests, NULL);
@@ -495,12 +497,12 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 int dataset_open(const struct options *options, bool sample, const atomic_bool *stop, struct dataset **out,
                  struct error *err)
 {
-	return dataset_open_until(options, sample, stop, wait_ready, out, err);
+	return dataset_open_until(options, sample, stop, wait_ready, false, out, err);
 }
 
 int dataset_inspect(const struct options *options, bool sample, struct dataset **out, struct error *err)
 {
-	return dataset_open_until(options, sample, NULL, wait_cut, out, err);
+	return dataset_open_until(options, sample, NULL, wait_cut, false, out, err);
 }
 
 void dataset_close(struct dataset *d)

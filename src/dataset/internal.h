@@ -38,6 +38,7 @@ struct dataset {
 	unsigned width;
 	const atomic_bool *outer_stop; /* the caller's, may be NULL */
 	bool streaming;                /* dataset_stream opened it: nothing is counted beside the stream */
+	bool keeping;                  /* and it leaves pieces of remote files in the cache */
 	atomic_bool stop;              /* ends transfers and threads */
 	int64_t started_ns;
 
@@ -118,9 +119,9 @@ void opening_cache(struct dataset *d, bool listed);
  * one, it has not. Remembered of remote files, so that a mount of what is cached needs no network. */
 int opening_first_counts(struct dataset *d, bool *column, struct error *err);
 
-/* Opens and starts; then `wait` says when it is ready; NULL: it is to be streamed. */
+/* Opens and starts; then `wait` says when it is ready; NULL: it is to be streamed, keep as dataset_stream's. */
 int dataset_open_until(const struct options *options, bool sample, const atomic_bool *stop,
-                       int (*wait)(struct dataset *d, struct error *err), struct dataset **out,
+                       int (*wait)(struct dataset *d, struct error *err), bool keep, struct dataset **out,
                        struct error *err);
 
 /* opening.c: whether all counts of text are known without tokenising: a complete index. May wait. */

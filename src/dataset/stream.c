@@ -27,10 +27,10 @@ struct stream {
 	struct stream_piece at;
 };
 
-int dataset_stream(const struct options *options, const atomic_bool *stop, struct dataset **out,
+int dataset_stream(const struct options *options, const atomic_bool *stop, bool keep, struct dataset **out,
                    struct error *err)
 {
-	return dataset_open_until(options, false, stop, NULL, out, err);
+	return dataset_open_until(options, false, stop, NULL, keep, out, err);
 }
 
 int stream_open(struct dataset *d, uint32_t file, uint32_t piece, struct stream **out, struct error *err)
@@ -348,6 +348,14 @@ const void *stream_view(struct stream *s, uint64_t from, size_t n)
 	if (s->ref.memory == NULL || s->d->token_files || n > s->ref.tokens || from > s->ref.tokens - n)
 		return NULL;
 	return s->ref.memory + from * s->d->width;
+}
+
+uint64_t stream_found(struct dataset *d)
+{
+	struct pieces_counters c = { 0 };
+	if (d->pieces != NULL)
+		pieces_counters(d->pieces, &c);
+	return c.hits;
 }
 
 void stream_spent(struct dataset *d, double *made, double *encoded)

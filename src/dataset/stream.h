@@ -2,7 +2,7 @@
  *
  * As many pieces are under way as `threads` and half of `memory` allow. One thread a stream; one stream a
  * data set, which dataset_stream opened: nothing is counted beside it, and no piece goes into the cache but
- * one that is too large for memory.
+ * one that is too large for memory, or that is kept.
  */
 #ifndef FW_DATASET_STREAM_H
 #define FW_DATASET_STREAM_H
@@ -18,9 +18,10 @@
 
 struct stream;
 
-/* Opens a data set to be streamed. *stop ends it early, and every wait with -EINTR. Errors as dataset_open's,
- * but for those of batches. */
-int dataset_stream(const struct options *options, const atomic_bool *stop, struct dataset **out,
+/* Opens a data set to be streamed. *stop ends it early, and every wait with -EINTR. keep: pieces of remote text
+ * are left in the cache as long as it has room, where a later stream finds them. Errors as dataset_open's, but for
+ * those of batches. */
+int dataset_stream(const struct options *options, const atomic_bool *stop, bool keep, struct dataset **out,
                    struct error *err);
 
 struct stream_piece {
@@ -55,6 +56,8 @@ int stream_read(struct stream *s, uint64_t from, size_t n, void *out, struct err
 /* The same where they lie, until the next piece; NULL: stream_read has to copy them. */
 const void *stream_view(struct stream *s, uint64_t from, size_t n);
 
+/* Pieces that came from the cache so far. */
+uint64_t stream_found(struct dataset *d);
 /* Seconds that all threads together spent on pieces of text so far, and on encoding alone. */
 void stream_spent(struct dataset *d, double *made, double *encoded);
 

@@ -171,13 +171,23 @@ static int take(void *arg, const struct document *d, struct error *err)
 	return r;
 }
 
+/* Whether a piece that somebody may want later pushes out none that somebody used. */
+static bool has_room(const struct maker *m)
+{
+	struct cache_counters c;
+	uint64_t bound = cache_bound(m->o->cache);
+	cache_counters(m->o->cache, &c);
+	return c.bytes <= bound && m->out->ids.n + m->out->starts.ids.n <= bound - c.bytes;
+}
+
 /* Writes the piece to the cache; when that fails it stays in memory. */
 static void store(struct maker *m)
 {
 	struct made *out = m->out;
 	struct error cause = { 0 };
 	int r = 0;
-	if (m->o->cache == NULL || !m->disk || (m->o->documents && m->writer == NULL))
+	if (m->o->cache == NULL || !m->disk ||
+	    (m->o->documents && m->writer == NULL && !(m->o->keep && has_room(m))))
 		return;
 	if (m->writer == NULL)
 		r = cache_begin(m->o->cache, m->key, m->o->width, &m->writer, &cause);
@@ -189,6 +199,8 @@ static void store(struct maker *m)
 	}
 	if (r == 0) {
 		buffer_free(&out->ids);
+		if (m->o->keep)
+			starts_keep(m->o->cache, m->key, &out->starts, out->text_bytes);
 		return;
 	}
 	out->disk_failed = true;
@@ -295,8 +307,7 @@ int make_token_piece(struct textfiles *files, uint32_t file, const struct tokenf
 void made_free(struct made *m)
 {
 	buffer_free(&m->ids);
-	buffer_free(&m->starts.list);
-	buffer_free(&m->starts.ids);
+	starts_free(&m->starts);
 	source_close(m->cached.source);
 	*m = (struct made){ 0 };
 }

@@ -51,8 +51,7 @@ static void forget(struct pieces *p, struct entry *e)
 	p->memory_bytes -= e->bytes;
 	source_close(e->source);
 	free(e->memory);
-	buffer_free(&e->starts.list);
-	buffer_free(&e->starts.ids);
+	starts_free(&e->starts);
 	free(e);
 }
 

@@ -49,9 +49,10 @@ struct pieces_options {
 	int (*pin)(void *arg, uint32_t file, uint8_t out[32], struct error *err);
 	bool (*remote)(void *arg, uint32_t file);
 	bool any_remote;
-	/* Every piece is read once, in order, by who wants to know where its documents begin: none is looked
-	 * for in the cache, and only what is too large for memory goes into it. */
-	bool documents;
+	/* Every piece is read once, in order, by who wants to know where its documents begin: only what is too
+	 * large for memory goes into the cache, and with `keep` pieces of remote files that it has room for,
+	 * where this finds them again. */
+	bool documents, keep;
 	/* Whether the count of a piece of a remote file is wanted too; and tells that its bytes are at hand,
 	 * so that counting asks nothing. */
 	bool (*uncounted)(void *arg, uint32_t file, uint32_t piece);

@@ -17,7 +17,7 @@
 #include "fetch/overlay.h"
 #include "fetch/table.h"
 
-#define FETCH_SPARE 4 /* fetchers that prefetch and counting leave to readers */
+#define FETCH_SPARE 4     /* fetchers that prefetch and counting leave to readers */
 #define LATE_NS 500000000 /* after `retry` begins the last attempt; later there is none */
 #define FETCH_LARGEST \
 	(64u << 20) /* bytes of a piece that is fetched ahead; a larger one is streamed by its maker */
@@ -57,8 +57,7 @@ static void result_free(struct result *r)
 {
 	source_close(r->source);
 	free(r->memory);
-	buffer_free(&r->starts.list);
-	buffer_free(&r->starts.ids);
+	starts_free(&r->starts);
 	*r = (struct result){ 0 };
 }
 
@@ -112,6 +111,7 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.most = (size_t)(p->o.memory / 8 * 3),
 		.cache = p->o.cache,
 		.documents = p->o.documents,
+		.keep = p->o.keep && p->o.remote(p->o.arg, e->file),
 	};
 	struct made m;
 	int64_t begun = piece_clock();
@@ -137,6 +137,25 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 
 /* ---- the steps ---- */
 
+/* The same of a piece that is kept with where its documents begin. */
+static int find_kept(struct pieces *p, struct entry *e, struct result *out)
+{
+	struct cached_piece cached;
+	struct starts starts;
+	uint64_t text_bytes;
+	if (starts_find(p->o.cache, &e->key, &starts, &text_bytes) != 0)
+		return -ENOENT;
+	if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0) {
+		starts_free(&starts);
+		return -ENOENT;
+	}
+	of_cache(out, &cached);
+	out->starts = starts;
+	out->text_bytes = text_bytes;
+	out->found = true;
+	return 0;
+}
+
 /* Whether the piece is in the cache; else takes the host's lock, so that it is made once. 0: found; -ENOENT:
  * it must be made, under e->lock; -EBUSY: another process makes it now; other -errno. */
 static int find_cached(struct pieces *p, struct entry *e, struct result *out, struct error *err)
@@ -145,8 +164,10 @@ static int find_cached(struct pieces *p, struct entry *e, struct result *out, st
 	int r = pieces_key(p, e->file, e->piece, &e->key, err);
 	if (r != 0)
 		return r;
-	if (p->o.cache == NULL || p->o.documents)
+	if (p->o.cache == NULL)
 		return -ENOENT;
+	if (p->o.documents)
+		return p->o.remote(p->o.arg, e->file) && p->o.tokens == NULL ? find_kept(p, e, out) : -ENOENT;
 	if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0) {
 		if (cache_lock(p->o.cache, &e->key, 50, &e->lock) == -EAGAIN)
 			return -EBUSY;
@@ -271,8 +292,8 @@ static int64_t next_attempt(struct pieces *p, struct entry *e, int r, const stru
 	return now + wait;
 }
 
-/* When all that is asked for fails, there are not enough threads for an attempt each before `retry` is over: who
- * waited so long, and saw nothing come meanwhile, shares what the others have. */
+/* When all that is asked for fails, there are not enough threads for an attempt each before `retry` is over:
+ * who waited so long, and saw nothing come meanwhile, shares what the others have. */
 static int given_up(struct pieces *p, const struct entry *e, struct error *err)
 {
 	int64_t until = e->first_ns + (int64_t)p->o.retry_s * 1000000000 + LATE_NS;

@@ -1,14 +1,18 @@
 """index.py: what a source has, counted ahead; exported and read by another node."""
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 from tap import DATA, FINEWEB, TMP, batches, equal, ok, options_of, run, sources
 
 WORK = TMP / "work"
 WORK.mkdir()
 JSONL = DATA / "jsonl/plain"
+TOP = Path(os.environ["top"])
 
 
 def counts():
@@ -84,6 +88,38 @@ def stops():
     ok(code == 0 and json.loads(out)["tokens"] == 244148, "on_error=skip counts the rest", code, out, err)
 
 
-for part in (counts, exported, verified, tasks, stops):
+def kept():
+    """Text of a server is fetched once by index, and not again by prepare."""
+    log, cache = WORK / "requests", WORK / "kept"
+    server = subprocess.Popen([sys.executable, TOP / "tests/faultserver.py", DATA, "--log", log, "--with-parent"],
+                              stdout=subprocess.PIPE, text=True)
+    url = "http://127.0.0.1:" + server.stdout.readline().split()[1]
+    for source, size in (("jsonl/plain", ""), ("sample/10BT", ""), ("sample/10BT", "300K")):
+        shutil.rmtree(cache, ignore_errors=True)
+        names = sorted(p.name for p in (DATA / source).iterdir())
+        words = ["%s/%s/%s" % (url, source, n) for n in names] + ["--counts", "exact", "--cache", cache]
+        words += ["--cache-size", size, "--block", "50000"] if size else []
+        want = WORK / ("want" + source.replace("/", "_"))
+        run("prepare", DATA / source, "--counts", "exact", "-o", want, "-q")
+        code, _, err = run("index", *words, "-q")
+        ok(code == 0, "index of %s %s on a server" % (source, size), err)
+        log.write_text("")
+        code, out, err = run("prepare", *words, "-o", WORK / "kept_out")
+        found = int(re.search(r"(\d+) pieces were in the cache", out.decode() + "; 0 pieces were in the cache").group(1))
+        have = [(WORK / "kept_out" / p.name).read_bytes() == p.read_bytes() for p in want.glob("*.bin")]
+        mine, theirs = (json.loads((f / "dataset.json").read_text())["shards"] for f in (WORK / "kept_out", want))
+        ok(code == 0 and all(have) and mine == theirs, "prepare writes the same of what is in the cache", err, mine, theirs)
+        asked = log.read_text().splitlines()
+        if size:
+            used = sum(p.stat().st_size for p in cache.rglob("*.tok"))
+            ok(0 < found and used <= 300 * 1024 and asked, "a small cache keeps a part of it", found, used, len(asked))
+        else:
+            equal((found > 0, asked), (True, []), "and asks for no text again")
+        shutil.rmtree(WORK / "kept_out")
+    server.kill()
+    server.wait()
+
+
+for part in (counts, exported, verified, tasks, stops, kept):
     part()
 print("# end")

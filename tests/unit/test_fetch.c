@@ -304,6 +304,30 @@ static void test_ends_while_it_fetches(void)
 	end();
 }
 
+/* As they are put beside a piece in the cache. */
+static void test_starts(void)
+{
+	static const struct start starts[] = { { 0, 0 }, { 7, 2 }, { 7, 3 } };
+	struct starts s = { 0 }, back;
+	struct buffer bytes = { 0 };
+	uint64_t text_bytes = 0;
+	buffer_add(&s.list, starts, sizeof starts, 0, NULL);
+	buffer_add(&s.ids, "a\0\0xyz", 7, 0, NULL);
+	CU_ASSERT_EQUAL(starts_encode(&s, UINT64_C(0x1234567890), &bytes), 0);
+	CU_ASSERT_EQUAL(bytes.n, 4 * 4 + 3 * 4 + 8);
+	CU_ASSERT_EQUAL_FATAL(starts_decode(span_of(bytes.at, bytes.n), &back, &text_bytes), 0);
+	CU_ASSERT_EQUAL(text_bytes, UINT64_C(0x1234567890));
+	CU_ASSERT_EQUAL_FATAL(starts_number(&back), 3);
+	for (size_t i = 0; i < 3; i++)
+		CU_ASSERT(starts_at(&back, i)->token == starts[i].token &&
+		          strcmp(starts_id(&back, i), starts_id(&s, i)) == 0);
+	starts_free(&back);
+	for (size_t n = 0; n < bytes.n; n++)
+		CU_ASSERT(starts_decode(span_of(bytes.at, n), &back, &text_bytes) == -EBADMSG);
+	starts_free(&s);
+	buffer_free(&bytes);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -314,6 +338,7 @@ int main(void)
 		{ "damage is fetched once more where it came over a network",
 		  test_damage_is_fetched_once_more },
 		{ "it ends while it fetches", test_ends_while_it_fetches },
+		{ "where documents begin, as bytes and back", test_starts },
 		CU_TEST_INFO_NULL,
 	};
 	log_open(false, LOG_LEVEL_ERROR);
