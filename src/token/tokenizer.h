@@ -10,8 +10,8 @@
  *	uint16_t *ids = malloc(encoder_bound(n) * sizeof *ids);
  *	int64_t count = encoder_encode(e, text, n, ids);
  *
- * Another program has it with #include <token/tokenizer.h> and pkg-config fineweb-token; examples/encode.c is one.
- * Words that were seen are remembered in t, for all its encoders.
+ * Another program has it with #include <token/tokenizer.h> and pkg-config fineweb-token, as examples/encode.c
+ * shows. Words that were seen are remembered in t, for all its encoders.
  * Sources: GPT-2's encoder.py and published pattern, tiktoken's openai_public.py and core BPE, Unicode 16.0
  * (tables in unicode.c).
  */
