@@ -260,19 +260,24 @@ static int dump_found(struct cat *c, const struct origin_place *p, struct error 
 static int find_document(struct cat *c, const char *what, struct error *err)
 {
 	struct dataset_object all = c->object;
-	struct origin_place place;
+	struct origin_place *places = NULL;
+	size_t n = 0;
+	bool more = false;
 	all.kind = OBJECT_EPOCH;
 	int r = origins_open(c->d, &c->origins, err);
 	if (r == 0)
-		r = origin_find(c->origins, what, &place, err);
+		r = origin_find(c->origins, what, &places, &n, &more, err);
 	if (r != 0)
 		return r;
 	r = blocking_cover(c->d, &all, err);
 	if (r == -ENOENT)
 		r = 0;
-	if (r == 0)
-		r = c->json ? dump_found(c, &place, err) : print_found(c, &place, err);
-	origin_place_free(&place);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = c->json ? dump_found(c, &places[i], err) : print_found(c, &places[i], err);
+	if (r == 0 && more)
+		fprintf(stderr, "fineweb: cat: %s: these are the first %u documents of this id, there are more\n", what,
+		        ORIGIN_FOUND);
+	origin_places_free(places, n);
 	return r;
 }
 
@@ -316,7 +321,7 @@ int cat_run(int argc, char **argv, struct error *err)
 		{ "format", 0, "bin|npy|text|json", "ids, .npy, words, or where rows are from; bin",
 		  FLAG_TEXT, &form },
 		{ "where", 0, NULL, "where each row is from: file, piece, documents", FLAG_SWITCH, &c.where },
-		{ "find", 0, "ID|FILE:ROW", "in which batches of the epoch a document stands", FLAG_TEXT,
+		{ "find", 0, "ID|FILE:ROW", "in which batches of the epoch documents stand", FLAG_TEXT,
 		  &find },
 		{ "json", 0, NULL, "--where and --find as JSON", FLAG_SWITCH, &c.json },
 		{ "debug", 'd', NULL, "log more", FLAG_SWITCH, &debug },

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "dataset/blocking.h"
@@ -53,11 +54,13 @@ void origin_free(struct origin *rows, uint32_t n)
 	free(rows);
 }
 
-void origin_place_free(struct origin_place *p)
+void origin_places_free(struct origin_place *p, size_t n)
 {
-	free(p->id);
-	free(p->url);
-	p->id = p->url = NULL;
+	for (size_t i = 0; i < n; i++) {
+		free(p[i].id);
+		free(p[i].url);
+	}
+	free(p);
 }
 
 /* *out is NULL for an empty span, as sources without the column have. */
@@ -65,6 +68,45 @@ static int copy_span(struct span s, char **out, struct error *err)
 {
 	*out = s.n == 0 ? NULL : strndup((const char *)s.at, s.n);
 	return s.n > 0 && *out == NULL ? fail(err, ENOMEM, "out of memory") : 0;
+}
+
+/* ---- attempts ---- */
+
+#define SLEEP_MS 50 /* at once, so that a data set can be closed meanwhile */
+
+struct attempts {
+	int64_t until_ns; /* 0: the first has not failed yet */
+	unsigned tries;
+	bool damaged; /* what came over a network was looked at once more */
+};
+
+static bool stopped(const struct dataset *d)
+{
+	return atomic_load(&d->stop) || (d->outer_stop != NULL && atomic_load(d->outer_stop));
+}
+
+/* Whether what failed may be tried again; waits before it: from 0.2 s to 10 s, or what the server asked for.
+ */
+static bool try_again(struct dataset *d, uint32_t file, struct attempts *a, int r, const struct error *err)
+{
+	int64_t now = dataset_clock();
+	if (a->until_ns == 0)
+		a->until_ns = now + (int64_t)d->options.retry * 1000000000;
+	if (r == -EBADMSG && manifest_remote(d->manifest, file) && !a->damaged)
+		return a->damaged = true;
+	if (r >= 0 || !err->again || stopped(d))
+		return false;
+	int64_t wait = (int64_t)max_u64(err->wait_ms, min_u64(10000, 200u << min_u64(a->tries++, 6)));
+	int64_t then = now + wait * 1000000;
+	/* The last when `retry` ends, unless the server wants to be left alone for longer. */
+	if (now >= a->until_ns || (then > a->until_ns && err->wait_ms > 0))
+		return false;
+	if (then > a->until_ns)
+		then = a->until_ns;
+	for (const struct timespec step = { .tv_nsec = SLEEP_MS * 1000000 };
+	     dataset_clock() < then && !stopped(d);)
+		nanosleep(&step, NULL);
+	return !stopped(d);
 }
 
 /* ---- the documents of a piece, with their tokens ---- */
@@ -79,17 +121,26 @@ struct measure {
 	const struct dataset *d;
 	struct encoder *encoder;
 	struct buffer ids;
-	uint64_t at; /* tokens so far */
+	uint64_t at;       /* tokens so far */
+	uint64_t n, taken; /* documents so far; that were handed on, also by attempts before */
 	taker *take;
 	void *arg;
 };
+
+static int hand_on(struct measure *m, const struct document *document, uint64_t tokens, struct error *err)
+{
+	if (m->n++ < m->taken)
+		return 0;
+	m->taken = m->n;
+	return m->take(m->arg, document, m->at, tokens, err);
+}
 
 static int measure_document(void *arg, const struct document *document, struct error *err)
 {
 	struct measure *m = arg;
 	const struct options *o = &m->d->options;
 	if (document->text.n == 0)
-		return m->take(m->arg, document, m->at, 0, err);
+		return hand_on(m, document, 0, err);
 	uint64_t tokens = (o->bos >= 0 ? 1u : 0u) + (o->eos >= 0 ? 1u : 0u);
 	for (struct span left = document->text, part = left; left.n > 0; span_skip(&left, part.n)) {
 		part = span_of(left.at, textstream_cut(left.at, left.n, PART));
@@ -101,27 +152,42 @@ static int measure_document(void *arg, const struct document *document, struct e
 			return fail(err, (int)-n, "cannot encode a text of %zu bytes", document->text.n);
 		tokens += (uint64_t)n;
 	}
-	int r = m->take(m->arg, document, m->at, tokens, err);
+	int r = hand_on(m, document, tokens, err);
 	m->at += tokens;
 	return r;
 }
 
-/* Hands on every document of a piece; a failed read of the network is tried once more, on a new connection.
- */
+static int documents_once(struct origins *o, uint32_t file, uint32_t piece, struct measure *m,
+                          struct error *err)
+{
+	struct share share = { .pool = textfiles_options(o->d->textfiles)->pool };
+	struct textfile *f;
+	m->at = m->n = 0;
+	int r = textfiles_get(o->d->textfiles, file, &f, err);
+	if (r != 0)
+		return r;
+	r = textfile_documents(f, textfiles_options(o->d->textfiles), piece, o->groups, true, &share,
+	                       measure_document, m, err);
+	share_end(&share);
+	textfiles_put(o->d->textfiles, f, r < 0);
+	return r;
+}
+
+/* Hands on every document of a piece, once. */
 static int documents_of(struct origins *o, uint32_t file, uint32_t piece, taker *take, void *arg,
                         struct error *err)
 {
 	struct measure m = { .d = o->d, .take = take, .arg = arg, .encoder = encoder_new(o->tokenizer) };
-	struct share share = { .pool = textfiles_options(o->d->textfiles)->pool };
-	struct textfile *f;
-	int r = m.encoder == NULL ? fail(err, ENOMEM, "out of memory")
-	                          : textfiles_get(o->d->textfiles, file, &f, err);
-	if (r == 0) {
-		r = textfile_documents(f, textfiles_options(o->d->textfiles), piece, o->groups, true,
-		                       &share, measure_document, &m, err);
-		share_end(&share);
-		textfiles_put(o->d->textfiles, f, r < 0);
-	}
+	struct attempts attempts = { 0 };
+	struct error local;
+	int r;
+	if (err == NULL)
+		err = &local;
+	do {
+		*err = (struct error){ 0 };
+		r = m.encoder == NULL ? fail(err, ENOMEM, "out of memory")
+		                      : documents_once(o, file, piece, &m, err);
+	} while (r < 0 && try_again(o->d, file, &attempts, r, err));
 	encoder_free(m.encoder);
 	buffer_free(&m.ids);
 	return r < 0 ? r : 0;
@@ -284,11 +350,16 @@ int origin_batch(struct origins *o, const struct dataset_object *batch, bool doc
 /* ---- documents to rows ---- */
 
 struct search {
+	struct origins *o;
 	const char *id; /* NULL: by row */
 	size_t n;
-	uint64_t row;
-	bool found;
-	struct origin_place *out; /* NULL: only whether it is there */
+	uint64_t row;  /* in the file, or of lines in the piece */
+	uint64_t rows; /* of the file that stand before the piece at hand */
+	bool here;     /* something that fits stands in what is looked at */
+	bool empty;    /* something that fits has no text */
+	bool more;     /* than are kept */
+	uint32_t file, piece;
+	struct buffer found; /* of struct origin_place */
 };
 
 static bool is_it(const struct search *s, const struct document *d)
@@ -300,16 +371,37 @@ static int search_piece(void *arg, const struct document *d, uint64_t first, uin
                         struct error *err)
 {
 	struct search *s = arg;
+	struct manifest *m = s->o->d->manifest;
 	if (!is_it(s, d))
 		return 0;
-	s->found = true;
-	s->out->row = d->row;
-	s->out->first = first;
-	s->out->tokens = tokens;
-	int r = copy_span(d->id, &s->out->id, err);
-	if (r == 0)
-		r = copy_span(d->url, &s->out->url, err);
-	return r == 0 ? ENOUGH : r;
+	/* A count of a column that is short cuts the piece, and with it the document. */
+	int64_t n = manifest_tokens(m, s->file, s->piece);
+	if (n >= 0 && first + tokens > (uint64_t)n)
+		tokens = first < (uint64_t)n ? (uint64_t)n - first : 0;
+	int r = s->id == NULL ? ENOUGH : 0;
+	s->empty |= tokens == 0;
+	if (tokens == 0)
+		return r;
+	if (s->found.n / sizeof(struct origin_place) == ORIGIN_FOUND) {
+		s->more = true;
+		return ENOUGH;
+	}
+	struct origin_place p = { .file = s->file,
+		                  .piece = s->piece,
+		                  .name = manifest_file(m, s->file)->name,
+		                  .row = s->rows + d->row,
+		                  .first = first,
+		                  .tokens = tokens };
+	int failed = copy_span(d->id, &p.id, err);
+	if (failed == 0)
+		failed = copy_span(d->url, &p.url, err);
+	if (failed == 0)
+		failed = buffer_add(&s->found, &p, sizeof p, 0, err);
+	if (failed != 0) {
+		free(p.id);
+		free(p.url);
+	}
+	return failed != 0 ? failed : r;
 }
 
 /* The column of ids, read as the text. */
@@ -317,39 +409,35 @@ static int search_ids(void *arg, const struct document *d, struct error *err)
 {
 	struct search *s = arg;
 	(void)err;
-	s->found = d->text.n == s->n && memcmp(d->text.at, s->id, s->n) == 0;
-	return s->found ? ENOUGH : 0;
+	s->here = d->text.n == s->n && memcmp(d->text.at, s->id, s->n) == 0;
+	return s->here ? ENOUGH : 0;
 }
 
 static int search_documents(void *arg, const struct document *d, struct error *err)
 {
 	struct search *s = arg;
 	(void)err;
-	s->found = is_it(s, d);
-	return s->found ? ENOUGH : 0;
+	s->here = is_it(s, d);
+	return s->here ? ENOUGH : 0;
 }
 
-/* The piece of a file with a document of this id. 0, -ENOENT. */
-static int piece_of_id(struct origins *o, struct textfile *f, struct search *s, uint32_t *piece,
-                       struct error *err)
+/* Whether a piece has a document of the id: s->here. */
+static int look_at(struct search *s, struct textfile *f, struct error *err)
 {
-	const struct textfiles_options *fo = textfiles_options(o->d->textfiles);
+	const struct textfiles_options *fo = textfiles_options(s->o->d->textfiles);
 	struct share share = { .pool = fo->pool };
+	uint64_t first = (uint64_t)s->piece * s->o->groups;
 	int r = 0;
-	if (f->kind == KIND_PARQUET) {
-		for (uint32_t g = 0; f->id >= 0 && g < parquet_row_groups(f->parquet) && r == 0; g++) {
-			r = parquet_texts(f->parquet, g, f->id, -1, -1, NULL, search_ids, s, err);
-			*piece = g / o->groups;
-		}
-	} else {
-		uint64_t pieces = f->kind == KIND_JSONL ? jsonl_pieces(f->source->size) : 1;
-		for (uint32_t p = 0; p < pieces && r == 0; p++) {
-			r = textfile_documents(f, fo, p, o->groups, true, &share, search_documents, s, err);
-			share_end(&share);
-			*piece = p;
-		}
+	s->here = false;
+	if (f->kind != KIND_PARQUET) {
+		r = textfile_documents(f, fo, s->piece, s->o->groups, true, &share, search_documents, s, err);
+		share_end(&share);
 	}
-	return s->found ? 0 : r < 0 ? r : -ENOENT;
+	for (uint64_t g = first; f->kind == KIND_PARQUET && f->id >= 0 && g < first + s->o->groups &&
+	                         g < parquet_row_groups(f->parquet) && r == 0;
+	     g++)
+		r = parquet_texts(f->parquet, (uint32_t)g, f->id, -1, -1, NULL, search_ids, s, err);
+	return r < 0 ? r : 0;
 }
 
 /* Lines that start before byte `end` of a file. */
@@ -370,57 +458,96 @@ static int lines_before(struct source *source, uint64_t end, uint64_t *lines, st
 }
 
 /* The piece of a row of a file; s->row becomes the row in the piece, for lines. 0, -ENOENT. */
-static int piece_of_row(struct origins *o, struct textfile *f, struct search *s, uint32_t *piece,
-                        struct error *err)
+static int piece_of_row(struct search *s, struct textfile *f, struct error *err)
 {
-	uint64_t rows = 0, before = 0;
-	*piece = 0;
+	uint64_t rows = 0;
+	s->piece = 0;
 	if (f->kind == KIND_PARQUET) {
 		uint32_t g = 0, groups = parquet_row_groups(f->parquet);
 		while (g < groups && s->row >= rows + parquet_rows(f->parquet, g))
 			rows += parquet_rows(f->parquet, g++);
-		*piece = g / o->groups;
+		s->piece = g / s->o->groups;
 		return g < groups ? 0 : -ENOENT;
 	}
 	if (f->kind != KIND_JSONL)
 		return 0;
+	uint32_t piece = 0;
+	uint64_t before = 0;
 	for (uint64_t p = 1; p < jsonl_pieces(f->source->size); p++) {
 		int r = lines_before(f->source, p * JSONL_PIECE, &rows, err);
 		if (r != 0)
 			return r;
 		if (rows > s->row)
 			break;
-		*piece = (uint32_t)p;
+		piece = (uint32_t)p;
 		before = rows;
 	}
+	s->piece = piece;
+	s->rows = before;
 	s->row -= before;
 	return 0;
 }
 
-static int find_in_file(struct origins *o, uint32_t file, struct search *s, struct origin_place *out,
-                        struct error *err)
+/* One step with the file open. which < 0: finds the piece of s->row; else looks whether piece `which` has the
+ * id. */
+static int step(struct search *s, int64_t which, struct error *err)
 {
+	struct textfiles *files = s->o->d->textfiles;
+	struct attempts attempts = { 0 };
 	struct textfile *f;
-	uint64_t row = s->row;
-	int r = textfiles_get(o->d->textfiles, file, &f, err);
+	int r;
+	do {
+		*err = (struct error){ 0 };
+		r = textfiles_get(files, s->file, &f, err);
+		if (r != 0)
+			continue;
+		s->piece = which < 0 ? 0 : (uint32_t)which;
+		r = which < 0 ? piece_of_row(s, f, err) : look_at(s, f, err);
+		if (r == 0 && which >= 0 && s->here && f->kind == KIND_JSONL)
+			r = lines_before(f->source, (uint64_t)which * JSONL_PIECE, &s->rows, err);
+		textfiles_put(files, f, r < 0 && r != -ENOENT);
+	} while (r < 0 && r != -ENOENT && try_again(s->o->d, s->file, &attempts, r, err));
+	return r;
+}
+
+/* Pieces of a file, as it lies there: what is not counted yet can be looked through as well. */
+static int64_t count_pieces(struct search *s, struct error *err)
+{
+	struct textfiles *files = s->o->d->textfiles;
+	struct attempts attempts = { 0 };
+	struct textfile *f;
+	int64_t n = 1;
+	int r;
+	do {
+		*err = (struct error){ 0 };
+		r = textfiles_get(files, s->file, &f, err);
+	} while (r != 0 && try_again(s->o->d, s->file, &attempts, r, err));
 	if (r != 0)
 		return r;
-	r = s->id != NULL ? piece_of_id(o, f, s, &out->piece, err) : piece_of_row(o, f, s, &out->piece, err);
-	textfiles_put(o->d->textfiles, f, r < 0 && r != -ENOENT);
-	if (r != 0)
-		return r;
-	s->found = false;
-	r = documents_of(o, file, out->piece, search_piece, s, err);
-	if (r == 0 && !s->found)
-		return -ENOENT;
-	out->file = file;
-	out->name = manifest_file(o->d->manifest, file)->name;
-	if (s->id == NULL)
-		out->row = row;
-	/* A count of a column that is short cuts the piece, and with it the document. */
-	int64_t n = manifest_tokens(o->d->manifest, file, out->piece);
-	if (n >= 0 && out->first + out->tokens > (uint64_t)n)
-		out->tokens = out->first < (uint64_t)n ? (uint64_t)n - out->first : 0;
+	if (f->kind == KIND_PARQUET)
+		n = (int64_t)ceil_div(parquet_row_groups(f->parquet), s->o->groups);
+	else if (f->kind == KIND_JSONL)
+		n = (int64_t)jsonl_pieces(f->source->size);
+	textfiles_put(files, f, false);
+	return n;
+}
+
+static int find_row(struct search *s, struct error *err)
+{
+	int r = step(s, -1, err);
+	return r == 0 ? documents_of(s->o, s->file, s->piece, search_piece, s, err) : r;
+}
+
+static int find_ids(struct search *s, struct error *err)
+{
+	int64_t n = count_pieces(s, err);
+	int r = n < 0 ? (int)n : 0;
+	for (int64_t p = 0; p < n && r == 0 && !s->more; p++) {
+		s->rows = 0;
+		r = step(s, p, err);
+		if (r == 0 && s->here)
+			r = documents_of(s->o, s->file, (uint32_t)p, search_piece, s, err);
+	}
 	return r;
 }
 
@@ -442,30 +569,39 @@ static bool names_row(struct origins *o, const char *what, uint32_t *file, uint6
 	return false;
 }
 
-int origin_find(struct origins *o, const char *what, struct origin_place *out, struct error *err)
+int origin_find(struct origins *o, const char *what, struct origin_place **out, size_t *n, bool *more,
+                struct error *err)
 {
-	struct search s = { .out = out };
-	uint32_t file;
-	int r = -ENOENT;
-	*out = (struct origin_place){ 0 };
+	struct search s = { .o = o };
+	struct error local;
+	int r = 0;
+	if (err == NULL)
+		err = &local;
+	*out = NULL;
 	if (o->tokenizer == NULL)
 		return fail(err, ENOTSUP, "%s: the source is token files, which do not name documents", what);
-	if (names_row(o, what, &file, &s.row)) {
-		r = find_in_file(o, file, &s, out, err);
-		if (r == -ENOENT)
-			fail(err, ENOENT, "%s: the file has no such row with a document", what);
+	bool by_row = names_row(o, what, &s.file, &s.row);
+	if (by_row) {
+		r = find_row(&s, err);
 	} else {
 		s.id = what;
 		s.n = strlen(what);
-		for (file = 0; file < manifest_files(o->d->manifest) && r == -ENOENT; file++)
-			r = find_in_file(o, file, &s, out, err);
-		if (r == -ENOENT)
-			fail(err, ENOENT, "%s: no document has this id, and no file this name and row", what);
+		for (s.file = 0; s.file < manifest_files(o->d->manifest) && r == 0 && !s.more; s.file++)
+			r = find_ids(&s, err);
 	}
-	if (r == 0 && out->tokens == 0)
+	*n = s.found.n / sizeof **out;
+	*out = (struct origin_place *)(void *)s.found.at;
+	*more = s.more;
+	if (r == 0 && *n > 0)
+		return 0;
+	if ((r == 0 && s.empty) || (r == -ENOENT && s.empty))
 		r = fail(err, ENOENT, "%s: the document has no text", what);
-	if (r != 0)
-		origin_place_free(out);
+	else if (r == 0 || r == -ENOENT)
+		r = by_row ? fail(err, ENOENT, "%s: the file has no such row with a document", what)
+		           : fail(err, ENOENT, "%s: no document has this id, and no file this name and row",
+		                  what);
+	origin_places_free(*out, *n);
+	*out = NULL;
 	return r;
 }
 

@@ -1,8 +1,8 @@
 /* origin: where the rows of batches are from, and where documents stand in an epoch.
  *
  * A mount keeps no record of documents: the text of a piece is read once more, with ids and URLs, and encoded
- * to know where each begins. Over a network that is a fetch. Functions wait for disk and network; any thread,
- * but for open and close.
+ * to know where each begins. Over a network that is a fetch, which is tried again for `retry` seconds. Functions
+ * wait for disk and network; any thread, but for open and close.
  */
 #ifndef FW_DATASET_ORIGIN_H
 #define FW_DATASET_ORIGIN_H
@@ -51,11 +51,15 @@ struct origin_place {
 	char *id, *url; /* malloc'ed or NULL, for origin_place_free */
 };
 
-/* Looks for FILE:ROW (FILE by its canonical name or its path), else for the first document with this id:
- * reads the id columns, or all lines. 0; -ENOENT: there is none, or it has no token; -ENOTSUP: token files
- * have no documents; or what reading says. */
-int origin_find(struct origins *o, const char *what, struct origin_place *out, struct error *err);
-void origin_place_free(struct origin_place *p);
+#define ORIGIN_FOUND 1000 /* documents that are looked for at most */
+
+/* Looks for FILE:ROW (FILE by its canonical name or its path), else for all documents with this id, in order:
+ * reads the id columns, or all lines. 0 and *n of them, for origin_places_free, *more: there are more than
+ * ORIGIN_FOUND; -ENOENT: there is none, or it has no token; -ENOTSUP: token files have no documents; or what
+ * reading says. */
+int origin_find(struct origins *o, const char *what, struct origin_place **out, size_t *n, bool *more,
+                struct error *err);
+void origin_places_free(struct origin_place *p, size_t n);
 
 /* One row in which some of a document stands. */
 struct origin_row {

@@ -1,6 +1,9 @@
 """origin.py: documents of rows, and rows of documents, against the lines of the same texts and the ids themselves."""
 import json
+import os
 import struct
+import subprocess
+import sys
 
 from tap import DATA, TMP, equal, load, ok, run
 
@@ -119,4 +122,51 @@ line = json.loads((SOURCE / "000_00001.jsonl").read_text("utf-8").splitlines()[7
 equal((parquet["id"], parquet["row"], parquet["file"]), (line["id"], 77, "000_00001.parquet"), "a row of Parquet")
 equal(parquet, load("cat", DATA / "sample/10BT", "-o", "seq_len=512,batch_size=4", "--find", line["id"], "--json"),
       "the same by its id")
+
+# All documents of an id, in pieces and files: their lines, and what the rows hold of each.
+twice = TMP / "twice"
+twice.mkdir()
+want = []
+for name in ("a.jsonl", "b.jsonl"):
+    size = 0
+    with open(twice / name, "w", encoding="utf-8") as f:
+        for line in range(2600):
+            same = line % 1000 == 7
+            document = {"id": "same" if same else "%s-%d" % (name, line), "text": "line %d of %s " % (line, name) * 100}
+            size += f.write(json.dumps(document) + "\n")
+            if same:
+                want.append((name, line))
+    assert size > 4 << 20  # more than a piece
+found = json_objects(run("cat", twice, "-o", "seq_len=64,batch_size=2,shuffle=none", "--find", "same", "--json")[1].decode())
+equal([(f["file"], f["row"]) for f in found], want, "all documents of an id, by file and line")
+by_line = load("cat", twice, "-o", "seq_len=64,batch_size=2,shuffle=none", "--find", "b.jsonl:7", "--json")
+equal(found[3], by_line, "each as by its line")
+row = found[1]["rows"][0]
+raw = run("cat", twice, "-o", "seq_len=64,batch_size=2,shuffle=none", "--batch", row["batch"])[1]
+at = (row["row"] * 65 + row["offset"]) * 2
+have = run("decode", "--format", "u16", input=raw[at + 2:at + 2 * row["tokens"]])[1].decode()
+ok(have.startswith("line 1007 of a.jsonl"[:len(have)]) and len(have) > 4, "and stands where it says", have, found[1])
+many = TMP / "many"
+many.mkdir()
+(many / "a.jsonl").write_text("".join(json.dumps({"id": "x", "text": "a document"}) + "\n" for _ in range(1001)))
+code, out, err = run("cat", many, "-o", "seq_len=4,batch_size=2", "--find", "x", "--json")
+ok(code == 0 and len(json_objects(out.decode())) == 1000 and b"first 1000" in err, "a thousand of them at most", code, err)
+
+# Text on a server is asked for again, as for any read.
+control = TMP / "control"
+control.write_text("")
+server = subprocess.Popen([sys.executable, os.path.join(os.environ["top"], "tests/faultserver.py"), DATA, "--control", control,
+                           "--with-parent"], stdout=subprocess.PIPE, text=True)
+url = "http://127.0.0.1:%s/sample/10BT/000_00001.parquet" % server.stdout.readline().split()[1]
+options = ["-o", "seq_len=512,batch_size=4", "--where"]
+want = run("cat", DATA / "sample/10BT/000_00001.parquet", *options)[1]
+equal(run("cat", url, *options)[1], want, "--where of a file on a server")
+control.write_text("* status;code=503;first=2;at=9000\n")
+code, out, err = run("cat", url, *options)
+ok(code == 0 and out == want, "and when it fails twice", code, err)
+control.write_text("* status;code=404;at=9000\n")
+code, out, err = run("cat", url, *options)
+ok(code == 1 and err.count(b"\n") == 1, "what cannot pass is told at once", code, err)
+server.kill()
+server.wait()
 print("# end")
