@@ -113,6 +113,10 @@ def packed(texts):
     return struct.pack("<I", len(texts)) + array.array("I", map(len, texts)).tobytes() + b"".join(texts)
 
 
+class Died(Exception):
+    pass
+
+
 class Agree:
     """The program, and what it counted."""
 
@@ -126,7 +130,7 @@ class Agree:
     def read(self, n):
         got = self.p.stdout.read(n)
         if len(got) < n:
-            sys.exit(f"the program died, status {self.p.wait()}: the chunk that is named last")
+            raise Died(f"died, status {self.p.wait()}")
         return got
 
     def send(self, *parts):
@@ -160,7 +164,8 @@ class Run:
     def __init__(self, program, tokenizer):
         self.tokenizer = os.path.basename(tokenizer)
         name, _, pattern = tokenizer.partition(":")
-        self.agree = Agree(program, name, pattern)
+        self.how = (program, name, pattern)
+        self.agree = Agree(*self.how)
         self.oracle = hf_oracle(name) if name.endswith(".json") else tiktoken_oracle(name, pattern)
         self.normalize = hf_normalize(name) if name.endswith(".json") else None
         self.oracle_seconds = 0
@@ -177,10 +182,32 @@ class Run:
         return [p.encode() for p in plain], ids
 
     def take(self, texts):
-        for text, check in self.agree.answer():
+        try:
+            differences = self.agree.answer()
+        except Died as e:
+            sys.exit(f"{self.tokenizer}: {e} on {self.deadly(texts).hex()}")
+        for text, check in differences:
             if self.shown < SHOWN:
                 self.shown += 1
                 self.show(texts[text], check)
+
+    def deadly(self, texts):
+        """The text on which the program dies."""
+        while len(texts) > 1:
+            half = texts[:len(texts) // 2]
+            texts = half if self.dies(half) else texts[len(half):]
+        return texts[0]
+
+    def dies(self, texts):
+        again = Agree(*self.how)
+        again.start(texts, *self.judged(texts))
+        try:
+            again.answer()
+        except Died:
+            return True
+        again.p.stdin.close()
+        again.p.wait()
+        return False
 
     def differs(self, text, check):
         plain, ids = self.judged([text])
