@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/checked.h"
+#include "base/guard.h"
 #include "base/log.h"
 
 #define EXACT ((size_t)1 << 20) /* bytes from which a buffer grows by a sixteenth, not to the double */
@@ -18,6 +19,8 @@ void share_pool_init(struct share_pool *p)
 	pthread_mutex_init(&p->alone, NULL);
 	p->used = 0;
 	atomic_init(&p->crowded, false);
+	if (p->grow != NULL)
+		guard_start();
 }
 
 void share_pool_free(struct share_pool *p)
@@ -83,6 +86,11 @@ void share_give(struct share *s, size_t n)
 		give_small(s->pool, n);
 }
 
+bool share_lost(struct share *s)
+{
+	return s->disked && guard_lost();
+}
+
 void share_end(struct share *s)
 {
 	if (s->pool == NULL)
@@ -125,14 +133,23 @@ static int grow_mapped(struct buffer *b, size_t room, struct error *err)
 	int r = p->grow(p->arg, &fd, was, room, err);
 	if (r != 0)
 		return r;
+	if (b->mapped)
+		guard_drop(b->at);
 	void *at = b->mapped ? mremap(b->at, was, room, MREMAP_MAYMOVE)
 	                     : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED) {
-		int code = errno;
+	int code = at == MAP_FAILED ? errno : 0;
+	if (code == 0 && !guard_add(at, room)) {
+		code = EMFILE;
+		munmap(at, room);
+	}
+	if (code != 0) {
 		if (!b->mapped)
 			p->drop(p->arg, fd);
+		else if (at == MAP_FAILED)
+			guard_add(b->at, was);
 		return fail(err, code, "a file there cannot be mapped: %s", strerror(code));
 	}
+	b->share->disked = true;
 	if (b->mapped) {
 		b->at = at;
 		b->room = room;
@@ -184,6 +201,7 @@ void share_release(struct buffer *b)
 {
 	struct share_pool *p = b->share->pool;
 	if (b->mapped) {
+		guard_drop(b->at);
 		munmap(b->at, b->room);
 		p->drop(p->arg, b->fd);
 	} else {

@@ -36,10 +36,11 @@ struct share_pool {
 
 struct share {
 	struct share_pool *pool; /* NULL: nothing is bounded, nothing goes to disk */
+	bool diskless;           /* the disk is not to be tried, or did not take a buffer */
 	/* private */
-	size_t held;   /* bytes of memory */
-	bool large;    /* is the one that may have `large` of them */
-	bool diskless; /* the disk did not take a buffer */
+	size_t held; /* bytes of memory */
+	bool large;  /* is the one that may have `large` of them */
+	bool disked; /* a buffer was on disk */
 };
 
 void share_pool_init(struct share_pool *p);
@@ -51,6 +52,8 @@ bool share_crowded(struct share_pool *p);
  * a share may have, the text names `memory`. */
 int share_take(struct share *s, size_t n, struct error *err);
 void share_give(struct share *s, size_t n);
+/* Whether the disk did not give back what a buffer had there: what was read of it is worth nothing. */
+bool share_lost(struct share *s);
 /* All its buffers are freed. May be called twice. */
 void share_end(struct share *s);
 

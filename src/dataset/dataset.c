@@ -622,6 +622,7 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	out->pieces_tokenized = p.tokenized;
 	out->retries = p.retries;
 	out->errors = p.errors;
+	out->cache_errors = p.disk_errors;
 	out->memory_bytes = p.memory_bytes;
 	out->queue_length = p.queued;
 	out->bytes_fetched = h.bytes;

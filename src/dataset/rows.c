@@ -128,8 +128,13 @@ static int fetched_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint
 			                 d->tokenizer.vocab, err);
 		fill(d, out + have * d->width, n - have);
 	}
+	/* A disk of ours that fails is no matter of the reader's. */
+	bool lost = wait && (r == -EIO || r == -ESTALE) && pieces_lost(d->pieces, &ref);
+	if (lost)
+		log_warning("the cache's disk fails, tokens are kept in memory: %s", err == NULL ? "" : err->text);
 	pieces_put(d->pieces, &ref);
-	return r;
+	/* Once: what is made now is in memory. */
+	return lost ? fetched_tokens(d, file, piece, from, n, out, wait, err) : r;
 }
 
 int rows_tokens(struct dataset *d, uint32_t file, uint32_t piece, uint64_t from, size_t n, void *out,

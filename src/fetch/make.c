@@ -211,9 +211,16 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
                      struct error *err)
 {
 	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
-	m->share = (struct share){ .pool = fo->pool };
+	m->share = (struct share){ .pool = fo->pool, .diskless = !m->disk };
 	m->counted = 0;
 	int r = textfile_documents(f, fo, piece, m->o->groups, m->o->documents, &m->share, take, m, err);
+	/* What the disk does not give back is made again without it; a read into it says EIO. */
+	if (share_lost(&m->share) || (r == -EIO && m->share.disked)) {
+		log_warning("%s: the cache's disk fails", m->name);
+		m->disk = false;
+		m->out->disk_failed = true;
+		r = -EAGAIN;
+	}
 	if (r == 0) {
 		bool spilled = m->writer != NULL;
 		store(m);

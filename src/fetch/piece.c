@@ -10,6 +10,8 @@
 #include "base/lock.h"
 #include "fetch/table.h"
 
+#define DISK_REST_S 30 /* that a disk is left alone which did not give back a piece */
+
 int64_t piece_clock(void)
 {
 	struct timespec t;
@@ -43,16 +45,21 @@ static struct entry **slot(struct pieces *p, uint32_t file, uint32_t piece)
 	return at;
 }
 
-/* Takes an entry that nobody uses and that is in no list out of the table. */
-static void forget(struct pieces *p, struct entry *e)
+static void destroy(struct pieces *p, struct entry *e)
 {
-	struct entry **at = slot(p, e->file, e->piece);
-	*at = e->chain;
 	p->memory_bytes -= e->bytes;
 	source_close(e->source);
 	free(e->memory);
 	starts_free(&e->starts);
 	free(e);
+}
+
+/* Takes an entry that nobody uses and that is in no list out of the table. */
+static void forget(struct pieces *p, struct entry *e)
+{
+	struct entry **at = slot(p, e->file, e->piece);
+	*at = e->chain;
+	destroy(p, e);
 }
 
 /* Forgets the failures whose time is over; they stand in the order in which they end. */
@@ -222,21 +229,57 @@ void pieces_put(struct pieces *p, struct piece_ref *ref)
 {
 	struct entry *e = ref->entry;
 	pthread_mutex_lock(&p->lock);
-	e->users--;
+	if (--e->users == 0 && e->lost)
+		destroy(p, e);
 	pthread_mutex_unlock(&p->lock);
 	ref->entry = NULL;
+}
+
+bool pieces_lost(struct pieces *p, struct piece_ref *ref)
+{
+	struct entry *e = ref->entry;
+	pthread_mutex_lock(&p->lock);
+	bool disk = e->memory == NULL, first = disk && !e->lost;
+	if (first) {
+		list_remove(&p->ready, e);
+		*slot(p, e->file, e->piece) = e->chain;
+		e->lost = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (first)
+		pieces_disk_failed(p, true);
+	return disk;
 }
 
 void pieces_drop(struct pieces *p, struct piece_ref *ref)
 {
 	struct entry *e = ref->entry;
 	pthread_mutex_lock(&p->lock);
-	if (--e->users == 0) {
+	if (--e->users == 0 && e->lost) {
+		destroy(p, e);
+	} else if (e->users == 0) {
 		list_remove(&p->ready, e);
 		forget(p, e);
 	}
 	pthread_mutex_unlock(&p->lock);
 	ref->entry = NULL;
+}
+
+struct cache *pieces_cache(struct pieces *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool fails = p->disk_again_ns != 0 && piece_clock() < p->disk_again_ns;
+	pthread_mutex_unlock(&p->lock);
+	return fails ? NULL : p->o.cache;
+}
+
+void pieces_disk_failed(struct pieces *p, bool read)
+{
+	pthread_mutex_lock(&p->lock);
+	p->counters.disk_errors++;
+	if (read)
+		p->disk_again_ns = piece_clock() + (int64_t)DISK_REST_S * 1000000000;
+	pthread_mutex_unlock(&p->lock);
 }
 
 int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority)

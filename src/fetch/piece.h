@@ -90,6 +90,9 @@ int pieces_get(struct pieces *p, uint32_t file, uint32_t piece, enum priority pr
 void pieces_put(struct pieces *p, struct piece_ref *ref);
 /* The same of a piece that nobody will want again: it is forgotten once nobody uses it. */
 void pieces_drop(struct pieces *p, struct piece_ref *ref);
+/* Its bytes could not be read: it is made again, in memory, when somebody wants it next; still to be put. False:
+ * it was in memory, so that was not it. */
+bool pieces_lost(struct pieces *p, struct piece_ref *ref);
 /* Asks for it without waiting: 0 at hand, -EAGAIN queued, or its failure. */
 int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority priority);
 
@@ -104,7 +107,7 @@ bool pieces_awaited(struct pieces *p);
 int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key *out, struct error *err);
 
 struct pieces_counters {
-	uint64_t hits, misses, fetched, tokenized, retries, errors, memory_bytes, queued;
+	uint64_t hits, misses, fetched, tokenized, retries, errors, disk_errors, memory_bytes, queued;
 	uint64_t made_ns, encoded_ns; /* that threads made pieces, and encoded meanwhile */
 };
 void pieces_counters(struct pieces *p, struct pieces_counters *out);

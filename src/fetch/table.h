@@ -22,6 +22,7 @@ struct entry {
 	enum state state;
 	enum priority priority;
 	unsigned users;
+	bool lost; /* its disk does not give it back: out of the table, freed by its last user */
 	unsigned tries, damaged; /* attempts of this fetch; how many of them found damage */
 	int64_t first_ns,
 	        not_before_ns; /* of the fetch; of the next attempt; of a failure: when it is forgotten */
@@ -60,6 +61,7 @@ struct pieces {
 	struct list ready, failed;
 	uint64_t memory_bytes;  /* of pieces without a disk */
 	uint64_t fetched_bytes; /* that wait for a thread that makes tokens of them */
+	int64_t disk_again_ns; /* the cache's disk failed: until then it is not used */
 	unsigned fetching;      /* for prefetch and counting */
 	unsigned making[2];     /* pieces: for readers; for prefetch and counting */
 	unsigned processors;    /* of the machine */
@@ -81,6 +83,11 @@ void list_remove(struct list *l, struct entry *e);
 void piece_enqueue(struct pieces *p, struct entry *e);
 /* Under the lock: closes what was unused for longest until the bounds hold. */
 void pieces_trim(struct pieces *p);
+
+/* The cache, or NULL: none, or its disk failed a moment ago. Without the lock. */
+struct cache *pieces_cache(struct pieces *p);
+/* Counts a failure of its disk; read: it is left alone for a while. Without the lock. */
+void pieces_disk_failed(struct pieces *p, bool read);
 
 /* Starts and joins the threads. */
 int workers_start(struct pieces *p);

@@ -109,7 +109,7 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.width = p->o.width,
 		.spill = (size_t)min_u64(p->o.memory / 32, 64u << 20),
 		.most = (size_t)(p->o.memory / 8 * 3),
-		.cache = p->o.cache,
+		.cache = pieces_cache(p),
 		.documents = p->o.documents,
 		.keep = p->o.keep && p->o.remote(p->o.arg, e->file),
 	};
@@ -119,6 +119,8 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 	                        : make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
 	if (r != 0)
 		return r;
+	if (m.disk_failed)
+		pieces_disk_failed(p, false);
 	pthread_mutex_lock(&p->lock);
 	p->counters.tokenized += p->o.tokens == NULL;
 	p->counters.fetched++;
@@ -164,14 +166,21 @@ static int find_cached(struct pieces *p, struct entry *e, struct result *out, st
 	int r = pieces_key(p, e->file, e->piece, &e->key, err);
 	if (r != 0)
 		return r;
-	if (p->o.cache == NULL)
+	struct cache *c = pieces_cache(p);
+	if (c == NULL)
 		return -ENOENT;
 	if (p->o.documents)
 		return p->o.remote(p->o.arg, e->file) && p->o.tokens == NULL ? find_kept(p, e, out) : -ENOENT;
-	if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0) {
-		if (cache_lock(p->o.cache, &e->key, 50, &e->lock) == -EAGAIN)
+	r = cache_find(c, &e->key, &cached, err);
+	if (r == -EIO) {
+		log_warning("the cache's disk fails, tokens are kept in memory: %s", err->text);
+		pieces_disk_failed(p, true);
+		return -ENOENT;
+	}
+	if (r != 0) {
+		if (cache_lock(c, &e->key, 50, &e->lock) == -EAGAIN)
 			return -EBUSY;
-		if (cache_find(p->o.cache, &e->key, &cached, NULL) != 0)
+		if (cache_find(c, &e->key, &cached, NULL) != 0)
 			return -ENOENT;
 		cache_unlock(e->lock);
 		e->lock = NULL;

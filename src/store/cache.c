@@ -29,6 +29,7 @@ struct cache {
 	bool (*keep)(void *arg, const struct cache_key *key);
 	void *keep_arg;
 	atomic_uint_least64_t damaged, failed_writes;
+	atomic_bool lockless; /* and it was said */
 };
 
 static bool keep_key(void *arg, const uint8_t key[HASH_SIZE])
@@ -210,6 +211,9 @@ int cache_lock(struct cache *c, const struct cache_key *key, unsigned wait_ms, s
 		free(l);
 		return -EAGAIN;
 	}
+	if (l->fd < 0 && !atomic_exchange(&c->lockless, true))
+		log_warning("%s: no locks here (%s): mounts that share it may make a piece twice", c->folder.path,
+			    strerror(-l->fd));
 	*out = l;
 	return 0;
 }

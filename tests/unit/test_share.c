@@ -125,6 +125,23 @@ static void a_full_disk_is_none(void)
 	share_pool_free(&pool);
 }
 
+/* A disk that does not give back what it took: SIGBUS for who has it mapped, and known afterwards. */
+static void a_disk_may_fail(void)
+{
+	struct share s = { .pool = &pool };
+	struct buffer b = { .share = &s };
+	open_pool(10000 * KIB);
+	CU_ASSERT_EQUAL(fill(&b, 500 * KIB, NULL), 0);
+	CU_ASSERT_FALSE(share_lost(&s));
+	CU_ASSERT_EQUAL(ftruncate(b.fd, 4096), 0);
+	CU_ASSERT_FALSE(is_whole(&b));
+	CU_ASSERT_TRUE(share_lost(&s));
+	CU_ASSERT_FALSE(share_lost(&s));
+	buffer_free(&b);
+	share_end(&s);
+	share_pool_free(&pool);
+}
+
 static atomic_int inside, most, done;
 
 static void *take_much(void *arg)
@@ -187,6 +204,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{ "a disk takes what is too large for memory", a_disk_takes_what_is_too_large },
 		{ "a full disk is as none", a_full_disk_is_none },
+		{ "a disk may fail", a_disk_may_fail },
 		{ "large ones go one by one", large_ones_go_one_by_one },
 		{ "what is no buffer counts too", what_is_no_buffer_counts_too },
 		CU_TEST_INFO_NULL,
