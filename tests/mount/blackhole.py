@@ -134,6 +134,34 @@ def mounted_while_away(m):
     say("# the network was away for %.1f s" % (time.monotonic() - begun))
 
 
+def uncounted():
+    """The second file is on a server that is not there from the start: nothing behind the first can be counted."""
+    dead = FAR.rsplit(".", 1)[0] + ".%d" % (int(FAR.rsplit(".", 1)[1]) + 1)
+    ip("neigh", "replace", dead, "lladdr", "02:00:00:00:00:99", "dev", CARD, "nud", "permanent")
+    urls = ["%s/sample/10BT/000_00000.parquet" % URL, "%s/sample/10BT/000_00001.parquet" % URL.replace(FAR, dead)]
+    with Mount(urls, "%s,%s,list=all,retry=%d" % (BY_PIECE, fresh("uncounted"), RETRY), foreground=True) as m:
+        known = sorted(touching(0))[:-1]
+        equal([digest(batch(m, k)) for k in known], [SAMPLE["sha256"]["epoch_0/rank_0/batch_%04d.bin" % k] for k in known],
+              "what is counted before a server that is not there reads right")
+        us = median_us(os.stat, [batch(m, k, "000") for k in known])
+        ok(us < 1000, "and stat takes less than a millisecond", us)
+        beyond = batch(m, max(touching(1)))
+        for what, function, path in (("ls", os.listdir, m / "rank_0"), ("stat", os.stat, beyond), ("epoch.bin", os.stat, m / "rank_0/epoch.bin")):
+            begun = time.monotonic()
+            have = code(function, path)
+            took = time.monotonic() - begun
+            say("# %s: %s after %.1f s" % (what, have, took))
+            ok(have in ("ETIMEDOUT", "EIO") and took < RETRY + 2, "%s beyond it fails, in time" % what, have, took)
+        time.sleep(10)
+        p = subprocess.Popen(["ls", str(m / "rank_0")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        took = seconds(p.wait, 30)
+        ok(p.returncode == -signal.SIGINT and took < 0.5, "SIGINT ends a listing that waits", p.returncode, took)
+        took = seconds(lambda: (subprocess.run(["umount", str(m.path)], check=True), m.process.wait(30)))
+        ok(took < 1.5, "and it can be unmounted at once", took)
+
+
 def interrupted(m):
     """m has a long retry: who waits is interrupted at once."""
     cold = sorted(touching(2) | touching(3))
@@ -231,6 +259,7 @@ def main():
         until(11, lambda: not wrong_of(short, wrong))
         ok(not wrong, "what failed while it was away is fetched again, without a remount", *wrong[:6])
         leaves(leave)
+    uncounted()
 
 
 def wrong_of(m, wrong):

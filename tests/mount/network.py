@@ -125,6 +125,17 @@ def names():
     p.send_signal(signal.SIGINT)
     _, took = timed(p.wait, 60)
     ok(took < 1, "SIGINT ends a mount that waits for a resolver", took)
+    mixed = sample("http://%s:%s" % (FAR, PORT))[:1] + sample("http://away.test:" + PORT)[1:2]
+    with Mount(mixed, "%s,%s" % (BY_PIECE, fresh()), foreground=True) as m:
+        equal(digest(m / "rank_0/batch_0000.bin"), SAMPLE["sha256"]["epoch_0/rank_0/batch_0000.bin"], "a file of another server reads right")
+        waiting = subprocess.Popen(["stat", str(m / ("rank_0/batch_%04d.bin" % max(touching(1))))], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        waiting.send_signal(signal.SIGINT)
+        _, took = timed(waiting.wait, 60)
+        _, gone = timed(lambda: (subprocess.run(["umount", str(m.path)], check=True), m.process.wait(60)))
+        say("# SIGINT ended a look-up after %.3f s, umount the process after %.3f s" % (took, gone))
+        ok(took < 0.5 and gone < 1, "while the resolver hangs a look-up can be interrupted, and the mount ended", took, gone)
     resolver.rcode = None
     threading.Timer(1.5, lambda: setattr(resolver, "rcode", 0)).start()
     try:
