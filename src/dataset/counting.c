@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "dataset/internal.h"
+#include "dataset/prefetch.h"
 #include "dataset/sidecount.h"
 #include "format/jsonl.h"
 #include "format/parquet.h"
@@ -675,6 +676,8 @@ void *counting_thread(void *arg)
 		pthread_mutex_unlock(&d->lock);
 		bool more = atomic_load(&d->cut_known) && requests_step(&c, &err);
 		more |= background_step(&c, &err) == 0;
+		if (more)
+			prefetch_counted(d);
 		pthread_mutex_lock(&d->lock);
 		pthread_cond_broadcast(&d->counted);
 		if (!more && !d->count_again && !atomic_load(&d->stop))
@@ -692,4 +695,5 @@ void counting_wake(struct dataset *d)
 	d->count_again = true;
 	pthread_cond_signal(&d->to_count);
 	pthread_mutex_unlock(&d->lock);
+	prefetch_counted(d);
 }

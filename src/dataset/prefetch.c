@@ -14,11 +14,13 @@
 #include "base/lock.h"
 #include "base/span.h"
 #include "dataset/internal.h"
+#include "dataset/sidecount.h"
 #include "dataset/stored.h"
 
 #define STREAMS 64  /* text streams that are looked after at once */
 #define READERS 256 /* readers of token files, by rank and view */
 #define ACTIVE_NS 60000000000
+#define NEEDS 16         /* what is counted side by side for a block that is wanted, at most */
 #define COLD_BATCHES 256 /* batches for which rows are announced after one was not in memory */
 
 /* One block of a stream: which of its pieces were asked for. */
@@ -47,6 +49,7 @@ struct prefetch {
 	pthread_cond_t work;
 	pthread_t thread;
 	bool started, stop, due;
+	bool uncounted; /* a block that is wanted waits for its counts */
 	struct stream streams[STREAMS];
 	struct reader readers[READERS];
 };
@@ -168,6 +171,18 @@ void prefetch_changed(struct dataset *d)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void prefetch_counted(struct dataset *d)
+{
+	struct prefetch *p = d->prefetch;
+	pthread_mutex_lock(&p->lock);
+	if (p->uncounted) {
+		p->uncounted = false;
+		p->due = true;
+		pthread_cond_signal(&p->work);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 static bool has_key(const struct wanted *w, uint64_t key)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -218,10 +233,10 @@ static bool enough(struct dataset *d)
 	       (d->cache == NULL && c.memory_bytes > d->options.memory / 4);
 }
 
-/* The next piece of a block that was not asked for. 0; -ENOENT: all were; -EAGAIN: the block is not counted.
- */
+/* The next piece of a block that was not asked for. 0; -ENOENT: all were; -EAGAIN: the block is not counted, and
+ * needs[0 ... *n - 1] should be. */
 static int next_piece(struct view *view, uint32_t stream, const struct wanted *w, uint32_t *file,
-                      uint32_t *piece)
+                      uint32_t *piece, struct order_need needs[NEEDS], uint32_t *n)
 {
 	int r = -ENOENT;
 	struct order_need need;
@@ -229,8 +244,10 @@ static int next_piece(struct view *view, uint32_t stream, const struct wanted *w
 	if (w->block >= epoch_blocks(view->order, stream)) {
 		r = epoch_cover_blocks(view->order, w->block + 1, &need);
 		if (r == -EAGAIN) {
-			*file = need.file;
-			*piece = need.piece;
+			/* Not more than the block may have: a piece is about 2^20 tokens, block c at most
+			 * 2^(20 + c). */
+			uint32_t most = w->block < 4 ? 1u << w->block : NEEDS;
+			*n = epoch_needs(view->order, needs, most);
 		} else if (r != 0 || w->block >= epoch_blocks(view->order, stream)) {
 			r = -ENOENT;
 		}
@@ -245,6 +262,16 @@ static int next_piece(struct view *view, uint32_t stream, const struct wanted *w
 	return r;
 }
 
+/* What the background does not count by itself: text, and files of a server before it comes to them. */
+static void want_counts(struct dataset *d, const struct order_need *needs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !enough(d); i++)
+		if (!d->by_column && !d->token_files && needs[i].piece != ORDER_PIECES)
+			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_PREFETCH);
+		else if (!d->background && d->sidecount != NULL)
+			sidecount_want(d->sidecount, &needs[i], NULL);
+}
+
 /* Asks for pieces of one block. False when it should go on later. Called with the lock, which it lets go. */
 static bool want_block(struct dataset *d, struct view *view, struct stream *s, bool next)
 {
@@ -252,14 +279,16 @@ static bool want_block(struct dataset *d, struct view *view, struct stream *s, b
 	for (;;) {
 		struct wanted *w = next ? &s->next : &s->now;
 		struct wanted copy = *w;
-		uint32_t stream = s->stream, file, piece;
+		uint32_t stream = s->stream, file, piece, n = 0;
+		struct order_need needs[NEEDS];
 		struct cache_key key;
+		/* Before it is looked, so that no count comes unseen. */
+		p->uncounted = true;
 		pthread_mutex_unlock(&p->lock);
 		bool full = enough(d);
-		int r = full ? -EBUSY : next_piece(view, stream, &copy, &file, &piece);
+		int r = full ? -EBUSY : next_piece(view, stream, &copy, &file, &piece, needs, &n);
 		bool have_key = false;
-		if (r == -EAGAIN && !d->by_column && !d->token_files && piece != ORDER_PIECES)
-			pieces_want(d->pieces, file, piece, PRIORITY_PREFETCH);
+		want_counts(d, needs, n);
 		if (r == 0) {
 			pieces_want(d->pieces, file, piece, PRIORITY_PREFETCH);
 			have_key = pieces_key(d->pieces, file, piece, &key, NULL) == 0;

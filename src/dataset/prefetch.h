@@ -31,6 +31,8 @@ void prefetch_missed(struct dataset *d, struct view *view, uint32_t rank, uint64
 void prefetch_announce_rows(struct dataset *d, const struct order_place *places, uint32_t rows);
 /* Some piece became ready: ask for more. */
 void prefetch_changed(struct dataset *d);
+/* Something was counted: ask for the pieces of a block that waited for it. */
+void prefetch_counted(struct dataset *d);
 /* cache_options.keep */
 bool prefetch_keeps(void *dataset, const struct cache_key *key);
 
