@@ -43,7 +43,7 @@ static void fill_stat(const struct server *s, const struct tree_attributes *a, s
 		.st_blocks = (blkcnt_t)ceil_div(a->size, 512),
 		.st_atim = a->mtime,
 		.st_mtim = a->mtime,
-		.st_ctim = a->mtime,
+		.st_ctim = a->ctime,
 	};
 }
 

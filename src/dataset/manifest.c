@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "base/hash.h"
@@ -92,9 +93,49 @@ bool manifest_is_tokens(enum file_kind kind)
 	return kind == KIND_TOKENS_BIN || kind == KIND_TOKENS_NPY;
 }
 
-int64_t manifest_date(const struct manifest *m)
+/* The date that the first mount of these files took: what servers say is known of files that were opened only,
+ * and the next mount opens others. */
+static int64_t remembered_date(struct manifest *m, int64_t now)
 {
-	return m->date;
+	struct pin_memory memory = { m->o.cache, m->o.index };
+	struct buffer key = { 0 }, value = { 0 };
+	uint8_t sum[HASH_SIZE], bytes[8];
+	struct hash *h = hash_new();
+	if (h == NULL)
+		return now;
+	for (size_t i = 0; i < m->files.n; i++) {
+		const struct listed_file *f = &m->files.files[i];
+		hash_add_text(h, f->where);
+		hash_add_text(h, f->etag == NULL ? "" : f->etag);
+	}
+	hash_end(h, sum);
+	int r = buffer_printf(&key, "date ");
+	for (size_t i = 0; r == 0 && i < sizeof sum; i++)
+		r = buffer_printf(&key, "%02x", sum[i]);
+	bool known = r == 0 && !m->o.options->repin && pin_recall(&memory, (const char *)key.at, &value) &&
+	             value.n == sizeof bytes;
+	if (known)
+		now = (int64_t)load_u64(value.at);
+	store_u64(bytes, (uint64_t)now);
+	if (r == 0 && !known)
+		pin_record(&memory, (const char *)key.at, bytes, sizeof bytes);
+	buffer_free(&key);
+	buffer_free(&value);
+	return now;
+}
+
+int64_t manifest_date(struct manifest *m)
+{
+	int64_t date = 0;
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; m->date == 0 && i < m->files.n; i++)
+		if (m->http_pins[i] != NULL && m->http_pins[i]->mtime > date)
+			date = m->http_pins[i]->mtime;
+	if (m->date == 0)
+		m->date = remembered_date(m, date > 0 ? date : (int64_t)time(NULL));
+	date = m->date;
+	pthread_mutex_unlock(&m->lock);
+	return date;
 }
 
 bool manifest_remote(void *m, uint32_t file)

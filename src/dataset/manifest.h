@@ -43,8 +43,9 @@ void manifest_use_column(struct manifest *m, bool by_column);
 uint32_t manifest_files(const struct manifest *m);
 const struct listed_file *manifest_file(const struct manifest *m, uint32_t file);
 bool manifest_is_tokens(enum file_kind kind);
-/* The latest modification time of all files, seconds since 1970. */
-int64_t manifest_date(const struct manifest *m);
+/* The latest modification time of all files, seconds since 1970; of remote ones the latest that was told by now,
+ * else now, and with the same cache the same ever after. */
+int64_t manifest_date(struct manifest *m);
 
 /* Opens a file and holds it against its pin. May wait. -ESTALE when it changed. The signature is
  * textfiles_options.open's; m is a struct manifest. */

@@ -222,6 +222,7 @@ static int fixed_attributes(struct tree *t, uint32_t which, struct tree_attribut
 	case FIXED_DATASET:
 		out->constant = false;
 		r = info_dataset_size(t->info, &size, &out->mtime);
+		out->ctime = out->mtime;
 		out->size = size;
 		*wait = (struct tree_wait){ .facts = true };
 		break;
@@ -244,6 +245,7 @@ static int attributes_of(struct tree *t, struct inode i, struct tree_attributes 
 		.directory = inode_is_directory(i),
 		.constant = true,
 		.mtime = { .tv_sec = (time_t)t->facts.date },
+		.ctime = { .tv_sec = (time_t)t->facts.date },
 	};
 	if (!is_here(t, i))
 		return -ENOENT;

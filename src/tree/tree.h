@@ -32,6 +32,9 @@ struct tree_attributes {
 	bool constant; /* never changes: may be kept without a time limit */
 	uint64_t size; /* bytes */
 	struct timespec mtime;
+	/* That of stats.json never changes, whatever its text does: tar tells by it whether a file was changed
+	 * while it was read. */
+	struct timespec ctime;
 };
 
 /* place: absolute path of the mountpoint, for README.txt; copied. d must outlive the tree. 0; -EINVAL (more

@@ -1,4 +1,5 @@
 """web.py URL WHAT: mounts folders of a web server that makes index pages."""
+import os
 import shutil
 import sys
 
@@ -43,6 +44,12 @@ def main():
         [digest(m / p) for p in want]
         ok(not wrong(m, want), "%s: names with blanks and '&', folders that are entered, and one that is hidden" % what)
         equal(m.dataset()["documents"], documents, "%s: and as many documents" % what)
+    os.utime(TMP / "www/deep/x.jsonl", (1600000000, 1600000000))
+    dates = []
+    for i in range(2):
+        with Mount([url + "/deep/x.jsonl"], options) as m:
+            dates += [os.stat(m / "rank_0/batch_0000.bin").st_mtime, os.stat(m / "rank_0").st_mtime]
+    equal(dates, [1600000000] * 4, "%s: everything has the date of the server's file, in the next mount too" % what)
     equal(refused(url + "/empty/", NONE, "/empty/"), "", "%s: a folder without data" % what)
     equal(refused(url + "/none/", NONE, "/none/", "404"), "", "%s: a folder that is not there" % what)
     equal(refused(url + "/sample/", NONE + ",name=x", "name=x"), "", "%s: name= is for the Hub" % what)
