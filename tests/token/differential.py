@@ -41,9 +41,14 @@ def tiktoken_oracle(name, pattern):
     from tiktoken_ext import openai_public
     # The patterns of the installed version, without its download of the vocabulary.
     openai_public.load_tiktoken_bpe = lambda *a, **k: {}
-    definition = {"gpt2": openai_public.r50k_base, "cl100k": openai_public.cl100k_base,
-                  "o200k": openai_public.o200k_base}[pattern or name]()
-    encoding = tiktoken.Encoding("oracle", pat_str=definition["pat_str"], special_tokens={},
+    known = {"gpt2": openai_public.r50k_base, "cl100k": openai_public.cl100k_base, "o200k": openai_public.o200k_base}
+    if (pattern or name) in known:
+        pat = known[pattern or name]()["pat_str"]
+    else:
+        # As the tokenizer.json files of these models have them.
+        from expect import SHAPES
+        pat = SHAPES[pattern][0]["pretokenizers"][0]["pattern"]["Regex"]
+    encoding = tiktoken.Encoding("oracle", pat_str=pat, special_tokens={},
                                  mergeable_ranks=ranks_of(VOCAB + FILES[name] if name in FILES else name))
     return lambda texts: [encoding.encode_ordinary(t) for t in texts]
 
