@@ -122,7 +122,8 @@ struct content {
 static int read_file(const char *path, struct content *c, struct error *err)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe that nobody writes must not stop it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		int code = errno;
 		if (fd >= 0)

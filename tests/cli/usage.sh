@@ -39,6 +39,8 @@ check "damaged JSON" fails 1 "line_3.jsonl line" cat "$data/bad/line_3.jsonl" -o
 check "an encrypted file" fails 1 "encrypted" cat "$data/bad/encrypted_footer.parquet" -o seq_len=16,batch_size=1
 check "a tokenizer that is none" fails 2 "gpt5 gpt2" encode --tokenizer gpt5
 check "a tokenizer file that is none" fails 1 "/nowhere.json" encode --tokenizer /nowhere.json
+mkfifo "$tmp/pipe.json"
+check "a pipe for a tokenizer" fails 2 "pipe.json not a file" encode --tokenizer "$tmp/pipe.json"
 check "a file that is none" fails 1 "/nowhere such" encode /nowhere
 check "a folder for a file" fails 1 "directory" encode "$data"
 check "u16 of a large vocabulary" fails 2 "u16 u32 100277" encode --tokenizer cl100k --format u16
