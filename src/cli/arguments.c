@@ -50,7 +50,7 @@ static void print_help(const struct command *c)
 	}
 	/* -o may be a flag of its own: then each option stands alone. */
 	const char *form = find_letter(c, 'o') == NULL ? "-o NAME=VALUE,..." : "--NAME VALUE";
-	const char *also = find_letter(c, 'o') == NULL ? ", also as --NAME VALUE;" : ";";
+	const char *also = find_letter(c, 'o') == NULL ? ", or as --NAME VALUE;" : ";";
 	char line[80];
 	snprintf(line, sizeof line, "options of a mount%s%s", c->sources ? "" : " that apply", also);
 	print_flag(form, line);

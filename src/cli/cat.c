@@ -275,8 +275,9 @@ static int find_document(struct cat *c, const char *what, struct error *err)
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = c->json ? dump_found(c, &places[i], err) : print_found(c, &places[i], err);
 	if (r == 0 && more)
-		fprintf(stderr, "fineweb: cat: %s: these are the first %u documents of this id, there are more\n", what,
-		        ORIGIN_FOUND);
+		fprintf(stderr,
+		        "fineweb: cat: %s: these are the first %u documents of this id, there are more\n",
+		        what, ORIGIN_FOUND);
 	origin_places_free(places, n);
 	return r;
 }

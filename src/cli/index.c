@@ -225,7 +225,7 @@ int index_run(int argc, char **argv, struct error *err)
 		{ "export", 0, "FILE", "write the counts for other nodes: index=FILE", FLAG_TEXT, &file },
 		{ "verify", 0, NULL, "check what index and cache have of the source", FLAG_SWITCH,
 		  &do_verify },
-		{ "task", 0, "I/N", "count part I, from 0, of N; default as a cluster says", FLAG_TEXT,
+		{ "task", 0, "I/N", "part I, from 0, of N; default as a cluster says", FLAG_TEXT,
 		  &task },
 		{ "quiet", 'q', NULL, "say nothing but errors", FLAG_SWITCH, &x.quiet },
 		{ "json", 0, NULL, "what was found as JSON", FLAG_SWITCH, &x.json },

@@ -30,7 +30,9 @@ struct plan {
 	enum recompute recompute;
 	uint64_t gpu_mem, global, tokens, gpus, flops;
 	double mfu;
-	uint64_t largest[RECOMPUTES]; /* of gpu_mem */
+	const char *bench;              /* file of `fineweb bench --json`; NULL: typical numbers */
+	double mount_bytes, text_bytes; /* a second: of the mount, of a thread's text */
+	uint64_t largest[RECOMPUTES];   /* of gpu_mem */
 	uint64_t batch, accumulation;
 	bool fits, fsdp;
 };
@@ -130,14 +132,17 @@ static void add_run(struct sheet *s, const struct plan *p)
 	double bytes = steps * step / o->seq_len * (o->seq_len + 1.0) * width,
 	       seconds = (double)p->tokens / rate;
 	double read = rate * width * (o->seq_len + 1.0) / o->seq_len, text = rate * TEXT_OF_TOKEN;
+	const char *more = p->bench != NULL ? "" : " and more";
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned threads = o->threads > 0 ? o->threads : cpus > 8 ? (unsigned)cpus / 4 : 2;
-	bool reads = read <= MOUNT_BYTES, tokenizes = text <= TEXT_BYTES * threads;
+	bool reads = read <= p->mount_bytes, tokenizes = text <= p->text_bytes * threads;
 	sheet_json(s, "run",
-	           json_pack("{s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:b}", "tokens", (json_int_t)p->tokens,
-	                     "steps", (json_int_t)steps, "operations_per_token", operations,
-	                     "tokens_per_second", rate, "hours", seconds / 3600, "bytes_read", bytes,
-	                     "bytes_per_second", read, "text_bytes_per_second", text, "read_keeps_up", reads,
+	           json_pack("{s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:b,s:b}", "tokens",
+	                     (json_int_t)p->tokens, "steps", (json_int_t)steps, "operations_per_token",
+	                     operations, "tokens_per_second", rate, "hours", seconds / 3600, "bytes_read",
+	                     bytes, "bytes_per_second", read, "text_bytes_per_second", text,
+	                     "mount_bytes_per_second", p->mount_bytes, "tokenizer_bytes_per_second",
+	                     p->text_bytes * threads, "measured", p->bench != NULL, "read_keeps_up", reads,
 	                     "tokenizer_keeps_up", tokenizes));
 	sheet_line(s, "steps", "%s for %s tokens", sheet_count_text((uint64_t)steps, n),
 	           sheet_count_text(p->tokens, m));
@@ -145,12 +150,17 @@ static void add_run(struct sheet *s, const struct plan *p)
 	           seconds / 3600, 100 * p->mfu, (double)p->flops / 1e12, sheet_count_text((uint64_t)rate, n),
 	           operations / 1e9);
 	sheet_line(s, "reads", "%s in all, %s/s", sheet_bytes_text(bytes, b), sheet_bytes_text(read, n));
-	sheet_line(s, "the mount", "%s: batches at hand come at %.0f MB/s and more",
-	           reads ? "keeps up" : "does not keep up on one node", MOUNT_BYTES / 1e6);
-	sheet_line(s, "from text", "%s: %s/s of text, and %u threads tokenise %.0f MB/s and more",
+	sheet_line(s, "the mount", "%s: batches at hand come at %.0f MB/s%s",
+	           reads ? "keeps up" : "does not keep up on one node", p->mount_bytes / 1e6, more);
+	sheet_line(s, "from text", "%s: %s/s of text, and %u threads tokenise %.0f MB/s%s",
 	           tokenizes ? "keeps up" : "does not keep up on one node", sheet_bytes_text(text, n),
-	           threads, TEXT_BYTES * threads / 1e6);
-	sheet_line(s, "", "`fineweb bench` measures this machine");
+	           threads, p->text_bytes * threads / 1e6, more);
+	if (p->bench != NULL) {
+		sheet_line(s, "", "as measured: %s", p->bench);
+	} else {
+		sheet_line(s, "", "typical of a CPU at 2.4 GHz, not of this machine: for that run");
+		sheet_line(s, "", "fineweb bench --json >FILE, and this with --bench FILE");
+	}
 }
 
 static void add_mount(struct sheet *s, const struct plan *p)
@@ -229,6 +239,35 @@ static int choose_recompute(struct plan *p, const char *name, struct error *err)
 	return fail(err, EINVAL, "--recompute %.100s: expected none, selective, flash or full", name);
 }
 
+/* A number of a row of `fineweb bench --json`, 0: it was not measured. */
+static double speed_of(const json_t *bench, const char *row)
+{
+	return json_number_value(json_object_get(json_object_get(bench, row), "bytes_per_second"));
+}
+
+/* What this machine does, by its own bench: the mount, or where none could be made the batches without one.
+ */
+static int read_bench(struct plan *p, struct error *err)
+{
+	json_error_t where;
+	p->mount_bytes = MOUNT_BYTES;
+	p->text_bytes = TEXT_BYTES;
+	if (p->bench == NULL)
+		return 0;
+	FILE *f = fopen(p->bench, "re");
+	if (f == NULL)
+		return fail(err, errno, "--bench %s: %s", p->bench, strerror(errno));
+	json_t *bench = json_loadf(f, JSON_REJECT_DUPLICATES, &where);
+	fclose(f);
+	double mount = speed_of(bench, "mount_first"), batches = speed_of(bench, "batches_warm");
+	p->mount_bytes = mount > 0 ? mount : batches;
+	p->text_bytes = speed_of(bench, "tokenizer_first");
+	json_decref(bench);
+	if (p->mount_bytes > 0 && p->text_bytes > 0)
+		return 0;
+	return fail(err, EBADMSG, "--bench %s: expected what `fineweb bench --json` writes", p->bench);
+}
+
 static int check(const struct plan *p, struct error *err)
 {
 	if (p->gpus == 0 || p->gpus > 65536)
@@ -283,6 +322,8 @@ int plan_run(int argc, char **argv, struct error *err)
 		{ "gpu-flops", 0, "N", "operations a second; default 312T (A100)", FLAG_TOKENS, &p.flops },
 		{ "fsdp", 0, NULL, "GPUs share weights, gradients, Adam (ZeRO stage 3)", FLAG_SWITCH,
 		  &p.fsdp },
+		{ "bench", 0, "FILE", "speeds of this machine, of `fineweb bench --json`", FLAG_TEXT,
+		  &p.bench },
 		{ "json", 0, NULL, "as one JSON object", FLAG_SWITCH, &json },
 	};
 	const struct command command = {
@@ -303,6 +344,8 @@ int plan_run(int argc, char **argv, struct error *err)
 		r = choose_recompute(&p, recompute, err);
 	if (r == 0)
 		r = check(&p, err);
+	if (r == 0)
+		r = read_bench(&p, err);
 	if (r == 0)
 		r = print(&p, json, err);
 	arguments_free(&a);

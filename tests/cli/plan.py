@@ -1,5 +1,7 @@
 """plan.py: the numbers of --json, from the formulas as their papers print them."""
-from tap import equal, load, ok, run
+import json
+
+from tap import TMP, equal, load, ok, run
 
 GIB = 2 ** 30
 
@@ -67,6 +69,23 @@ near(r["bytes_read"], r["steps"] * 8 * 32 * 1025 * 2, "bytes read")
 ok(r["read_keeps_up"] and r["tokenizer_keeps_up"], "it keeps up", r)
 r = load("plan", "--json", "--tokens", "10B", "--gpus", 8, "--mfu", 1, "--gpu-flops", "1000000T")["run"]
 ok(not r["read_keeps_up"] and not r["tokenizer_keeps_up"], "it says when it does not", r)
+# What bench measured takes the place of the typical numbers.
+bench = TMP / "bench.json"
+rows = {"batches_warm": {"bytes_per_second": 7e8}, "mount_first": {"bytes_per_second": 1e6},
+        "tokenizer_first": {"bytes_per_second": 2e7}}
+words = ["plan", "--tokens", "10B", "--gpus", 8, "--threads", 3]
+r = load(*words, "--json")["run"]
+ok(not r["measured"] and r["read_keeps_up"], "without a bench the numbers are typical ones", r)
+ok(b"typical" in run(*words)[1] and b"--bench FILE" in run(*words)[1], "which the output says")
+bench.write_text(json.dumps(rows))
+r = load(*words, "--json", "--bench", bench)["run"]
+equal((r["measured"], r["mount_bytes_per_second"], r["tokenizer_bytes_per_second"], r["read_keeps_up"]), (True, 1e6, 6e7, False),
+      "--bench takes the mount's speed, and the threads' together")
+ok(b"as measured" in run(*words, "--bench", bench)[1], "and says whose they are")
+rows["mount_first"] = None
+bench.write_text(json.dumps(rows))
+r = load(*words, "--json", "--bench", bench)["run"]
+equal((r["mount_bytes_per_second"], r["read_keeps_up"]), (7e8, True), "where nothing could be mounted, that of the batches")
 code, out, err = run("plan", "--gpu-mem", "1G")
 ok(code == 0 and b"not one sequence fits" in out and b"MOUNTPOINT" not in out, "too little memory", out)
 print("# end")
