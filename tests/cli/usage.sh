@@ -79,7 +79,7 @@ assert all(d[k][\"bytes_per_second\"] > 0 for k in (\"raw_warm\", \"raw_cold\", 
 assert all(d[k] is None or d[k][\"bytes_per_second\"] > 0 for k in (\"mount_first\", \"mount_again\"))
 assert d[\"order\"][\"nanoseconds_per_row\"] > 0" && [ -z "$(ls "$1")" ]' - "$tmp/bench" "$sample"
 check "bench that is stopped leaves nothing" sh -c '
-	timeout -s INT 1 "$FINEWEB" bench --seconds 9 --size 8M --folder "$1" "$2" 2>"$1.err"; [ $? = 124 ] || exit 1
+	timeout -s INT 3 "$FINEWEB" bench --seconds 9 --size 8M --folder "$1" "$2" 2>"$1.err"; [ $? = 124 ] || exit 1
 	grep -q stopped "$1.err" && [ -z "$(ls "$1")" ]' - "$tmp/bench" "$sample"
 
 # complete LINE: what bash offers for its last word.
