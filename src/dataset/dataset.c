@@ -19,6 +19,7 @@
 #include "dataset/stored.h"
 #include "io/listing.h"
 
+#define CONNECTIONS_SPARE 16 /* transfers that are not of pieces */
 #define LISTEN_NS 5000000000 /* counting goes on for so long before the mount is ready */
 
 int64_t dataset_clock(void)
@@ -458,6 +459,7 @@ int dataset_open_until(const struct options *options, bool sample, const atomic_
 		.stop_too = stop,
 		.stall_timeout_ms = stall,
 		.connect_timeout_ms = (unsigned)min_u64(10000, stall),
+		.connections = PIECE_FETCHERS + CONNECTIONS_SPARE,
 	};
 	int r = copy_options(&d->options, options, err);
 	if (r == 0)

@@ -229,7 +229,7 @@ static bool enough(struct dataset *d)
 {
 	struct pieces_counters c;
 	pieces_counters(d->pieces, &c);
-	return c.queued >= 2 * d->options.threads + (d->remote ? PIECE_FETCHERS : 0) ||
+	return c.queued >= 2 * d->options.threads + c.ahead ||
 	       (d->cache == NULL && c.memory_bytes > d->options.memory / 4);
 }
 

@@ -115,7 +115,10 @@ static int64_t pieces_of(struct stream *s, uint32_t file, bool wait, struct erro
 static uint64_t window(const struct stream *s)
 {
 	const struct options *o = &s->d->options;
-	uint64_t room = o->memory / 2 / s->largest, useful = 4 * o->threads + 16;
+	struct pieces_counters c;
+	pieces_counters(s->d->pieces, &c);
+	/* As many as a path takes while as many again are made and waited for. */
+	uint64_t room = o->memory / 2 / s->largest, useful = 4 * o->threads + max_u64(16, 2 * c.ahead);
 	return max_u64(1, min_u64(room, useful));
 }
 

@@ -130,6 +130,8 @@ void piece_enqueue(struct pieces *p, struct entry *e)
 	struct list *queue = queue_of(p, e);
 	list_add(queue, e);
 	pthread_cond_broadcast(queue == &p->to_fetch[e->priority] ? &p->fetch : &p->work);
+	if (queue == &p->to_fetch[e->priority])
+		fetchers_start(p);
 }
 
 /* ---- asking ---- */
@@ -291,11 +293,21 @@ int pieces_want(struct pieces *p, uint32_t file, uint32_t piece, enum priority p
 	return r;
 }
 
+/* Under the lock: pieces that fill the window, and some. */
+static unsigned fetchers_useful(const struct pieces *p)
+{
+	uint64_t n = p->window.mean == 0 ? 0 : p->window.size / p->window.mean;
+	return (unsigned)min_u64(PIECE_FETCHERS, n + 4);
+}
+
 void pieces_counters(struct pieces *p, struct pieces_counters *out)
 {
 	pthread_mutex_lock(&p->lock);
 	*out = p->counters;
 	out->memory_bytes = p->memory_bytes + p->fetched_bytes;
+	out->window = p->window.size;
+	out->flight = p->window.flight;
+	out->ahead = p->o.any_remote ? fetchers_useful(p) : 0;
 	for (int q = 0; q < 3; q++)
 		out->queued += p->queue[q].n + p->to_fetch[q].n;
 	pthread_mutex_unlock(&p->lock);

@@ -1,7 +1,7 @@
 /* piece: the pieces of text files, made when somebody wants them, each once.
  *
- * A table of pieces (single flight), queues, and the worker threads: PIECE_FETCHERS that fetch bytes where
- * files are remote, `threads` for readers, as many at nice 10 for prefetch and counting. Bounds: PIECES_OPEN
+ * A table of pieces (single flight), queues, and the worker threads: where files are remote as many that fetch
+ * bytes as the path to the server pays for (window.h), at most PIECE_FETCHERS; `threads` for readers, as many at nice 10 for prefetch and counting. Bounds: PIECES_OPEN
  * pieces open at once; of `memory`, without a disk, half for pieces (a sixteenth while the files' pool has a large
  * share) and a sixteenth for what is fetched, with one half for what is fetched; a queue is as long as what is
  * asked for. A
@@ -23,7 +23,7 @@
 #include "store/cache.h"
 
 #define PIECES_OPEN 1024
-#define PIECE_FETCHERS 12
+#define PIECE_FETCHERS 64
 #define PIECE_FAILED_S 10
 
 enum priority { PRIORITY_READER, PRIORITY_PREFETCH, PRIORITY_COUNT };
@@ -109,6 +109,8 @@ int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key
 struct pieces_counters {
 	uint64_t hits, misses, fetched, tokenized, retries, errors, disk_errors, memory_bytes, queued;
 	uint64_t made_ns, encoded_ns; /* that threads made pieces, and encoded meanwhile */
+	uint64_t window, flight;      /* bytes that may be under way, and that are */
+	unsigned ahead;               /* pieces that it pays to ask for ahead */
 };
 void pieces_counters(struct pieces *p, struct pieces_counters *out);
 

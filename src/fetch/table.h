@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fetch/piece.h"
+#include "fetch/window.h"
 #include "store/cache.h"
 #include "token/tokenizer.h"
 
@@ -38,6 +39,8 @@ struct entry {
 	struct textfile *text;   /* FETCHED: `ranges` of its overlay are filled */
 	unsigned ranges;
 	uint64_t range_off[PIECE_RANGES], range_bytes;
+	struct window_transfer transfer;
+	uint64_t reserved; /* bytes of the window, until it is known how many it takes */
 	struct entry *chain;       /* of the hash table */
 	struct entry *next, *prev; /* of a queue, or of the ready or failed ones */
 };
@@ -62,7 +65,9 @@ struct pieces {
 	uint64_t memory_bytes;  /* of pieces without a disk */
 	uint64_t fetched_bytes; /* that wait for a thread that makes tokens of them */
 	int64_t disk_again_ns; /* the cache's disk failed: until then it is not used */
-	unsigned fetching;      /* for prefetch and counting */
+	struct window window;   /* of what is fetched */
+	unsigned fetching[2];   /* pieces: for readers; for prefetch and counting */
+	unsigned fetchers, idle_fetchers; /* threads that were started, and those that wait */
 	unsigned making[2];     /* pieces: for readers; for prefetch and counting */
 	unsigned processors;    /* of the machine */
 	unsigned awaited;       /* pieces that a reader waits for, */
@@ -81,6 +86,8 @@ void list_add(struct list *l, struct entry *e);
 void list_remove(struct list *l, struct entry *e);
 /* Under the lock: puts an entry into the queue of its next step, and wakes a thread for it. */
 void piece_enqueue(struct pieces *p, struct entry *e);
+/* Under the lock: starts another thread that fetches, if one would have something to do. */
+void fetchers_start(struct pieces *p);
 /* Under the lock: closes what was unused for longest until the bounds hold. */
 void pieces_trim(struct pieces *p);
 

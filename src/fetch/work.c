@@ -17,7 +17,8 @@
 #include "fetch/overlay.h"
 #include "fetch/table.h"
 
-#define FETCH_SPARE 4     /* fetchers that prefetch and counting leave to readers */
+#define FETCH_SPARE 8     /* fetchers that prefetch and counting leave to readers */
+#define FETCH_FIRST 4     /* pieces that are fetched for readers at once, whatever the window */
 #define LATE_NS 500000000 /* after `retry` begins the last attempt; later there is none */
 #define FETCH_LARGEST \
 	(64u << 20) /* bytes of a piece that is fetched ahead; a larger one is streamed by its maker */
@@ -214,6 +215,40 @@ static int take_fetched(struct pieces *p, struct entry *e, struct error *err)
 	return r;
 }
 
+/* Under the lock: counts a fetch whose size is not known yet, and no longer. */
+static void reserve(struct pieces *p, struct entry *e)
+{
+	e->reserved = p->window.mean > 0 ? p->window.mean : WINDOW_FIRST / 2;
+	p->window.flight += e->reserved;
+}
+
+static void unreserve(struct pieces *p, struct entry *e)
+{
+	p->window.flight -= e->reserved;
+	e->reserved = 0;
+}
+
+/* Reads the ranges of a piece; the window is told how long that took. */
+static int fill(struct pieces *p, struct entry *e, const struct parquet_range *ranges, unsigned n, struct error *err)
+{
+	int r = 0;
+	pthread_mutex_lock(&p->lock);
+	unreserve(p, e);
+	window_begin(&p->window, &e->transfer, e->range_bytes, piece_clock());
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = overlay_fill(e->text->source, ranges[i].off, ranges[i].n, err);
+		if (r == 0)
+			e->range_off[e->ranges++] = ranges[i].off;
+	}
+	pthread_mutex_lock(&p->lock);
+	window_end(&p->window, &e->transfer, r == 0, piece_clock());
+	pthread_cond_broadcast(&p->fetch);
+	fetchers_start(p);
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
 /* Fills the overlay of the piece's file with its bytes. */
 static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 {
@@ -239,11 +274,8 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 		e->range_bytes += ranges[i].n;
 	if (r == 0)
 		r = take_fetched(p, e, err);
-	for (unsigned i = 0; r == 0 && i < n; i++) {
-		r = overlay_fill(e->text->source, ranges[i].off, ranges[i].n, err);
-		if (r == 0)
-			e->range_off[e->ranges++] = ranges[i].off;
-	}
+	if (r == 0)
+		r = fill(p, e, ranges, n, err);
 	if (r == 0 && count)
 		p->o.fetched(p->o.arg, e->file, e->piece);
 	return r;
@@ -394,19 +426,35 @@ static bool processors_needed(const struct pieces *p)
 	return readers > 0 && readers + p->making[1] >= p->processors;
 }
 
+/* What is fetched next. What waits to be made is bounded: readers may fill half of `memory`, prefetch a quarter. Of
+ * the window readers have what they need, whatever prefetch has of it. */
+static struct entry *next_fetch(struct pieces *p, int64_t *wake_ns)
+{
+	struct window *w = &p->window;
+	struct list *queues = p->to_fetch;
+	struct entry *e = NULL;
+	int64_t wake = piece_clock() + 1000000000;
+	*wake_ns = wake;
+	if (p->fetched_bytes >= fetched_most(p))
+		return NULL;
+	if (queues[PRIORITY_READER].n > 0 &&
+	    (p->fetching[0] < FETCH_FIRST || p->fetching[0] * w->mean < w->size || window_may(w)))
+		e = next_of(queues, PRIORITY_READER, PRIORITY_READER, &wake);
+	bool more = p->fetched_bytes <= fetched_most(p) / 2 && p->fetching[1] + FETCH_SPARE < PIECE_FETCHERS;
+	if (e == NULL && more && queues[PRIORITY_PREFETCH].n + queues[PRIORITY_COUNT].n > 0 && window_may(w))
+		e = next_of(queues, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
+	if (*wake_ns > wake)
+		*wake_ns = wake;
+	return e;
+}
+
 static struct entry *next_for(struct pieces *p, enum role role, int64_t *wake_ns)
 {
 	if (role == ROLE_READER)
 		return next_of(p->queue, PRIORITY_READER, PRIORITY_READER, wake_ns);
-	if (role == ROLE_BACKGROUND && processors_needed(p))
-		return NULL;
 	if (role == ROLE_BACKGROUND)
-		return next_of(p->queue, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
-	/* What waits to be made is bounded: readers may fill half of `memory`, prefetch a quarter. */
-	if (p->fetched_bytes >= fetched_most(p))
-		return NULL;
-	bool more = p->fetched_bytes <= fetched_most(p) / 2 && p->fetching + FETCH_SPARE < PIECE_FETCHERS;
-	return next_of(p->to_fetch, PRIORITY_READER, more ? PRIORITY_COUNT : PRIORITY_READER, wake_ns);
+		return processors_needed(p) ? NULL : next_of(p->queue, PRIORITY_PREFETCH, PRIORITY_COUNT, wake_ns);
+	return next_fetch(p, wake_ns);
 }
 
 static void make_entry(struct pieces *p, struct entry *e, struct encoder **encoder)
@@ -426,15 +474,17 @@ static void fetch_entry(struct pieces *p, struct entry *e)
 	struct result res = { 0 };
 	struct error err = { 0 };
 	int r = find_cached(p, e, &res, &err);
-	if (r != -ENOENT) {
-		finish(p, e, r, &res, &err);
-		return;
-	}
-	r = given_up(p, e, &err);
-	if (r == 0)
+	bool found = r != -ENOENT;
+	if (!found)
+		r = given_up(p, e, &err);
+	if (!found && r == 0)
 		r = fetch_bytes(p, e, &err);
-	if (r != 0) {
-		let_go(p, e, true);
+	pthread_mutex_lock(&p->lock);
+	unreserve(p, e);
+	pthread_mutex_unlock(&p->lock);
+	if (found || r != 0) {
+		if (!found)
+			let_go(p, e, true);
 		finish(p, e, r, &res, &err);
 		return;
 	}
@@ -464,7 +514,9 @@ static void *work(void *arg)
 		struct entry *e = next_for(p, w.role, &wake);
 		if (e == NULL) {
 			struct timespec until = { .tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000 };
+			p->idle_fetchers += w.role == ROLE_FETCHER;
 			pthread_cond_timedwait(cond, &p->lock, &until);
+			p->idle_fetchers -= w.role == ROLE_FETCHER;
 			continue;
 		}
 		/* The priority may be raised while it is worked on: what is undone later is what was done
@@ -472,20 +524,21 @@ static void *work(void *arg)
 		enum priority priority = e->priority;
 		list_remove(&queues[priority], e);
 		e->state = STATE_RUNNING;
-		p->fetching += w.role == ROLE_FETCHER && priority != PRIORITY_READER;
-		if (w.role != ROLE_FETCHER)
-			p->making[w.role]++;
+		bool nobody = priority != PRIORITY_READER;
+		++*(w.role == ROLE_FETCHER ? &p->fetching[nobody] : &p->making[w.role]);
+		if (w.role == ROLE_FETCHER) {
+			reserve(p, e);
+			fetchers_start(p);
+		}
 		pthread_mutex_unlock(&p->lock);
 		if (w.role == ROLE_FETCHER)
 			fetch_entry(p, e);
 		else
 			make_entry(p, e, &encoder);
 		pthread_mutex_lock(&p->lock);
-		p->fetching -= w.role == ROLE_FETCHER && priority != PRIORITY_READER;
-		if (w.role != ROLE_FETCHER) {
-			p->making[w.role]--;
+		--*(w.role == ROLE_FETCHER ? &p->fetching[nobody] : &p->making[w.role]);
+		if (w.role != ROLE_FETCHER)
 			pthread_cond_broadcast(&p->work);
-		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	encoder_free(encoder);
@@ -509,6 +562,7 @@ static int start_one(struct pieces *p, enum role role)
 int workers_start(struct pieces *p)
 {
 	unsigned fetchers = p->o.any_remote ? PIECE_FETCHERS : 0;
+	window_init(&p->window, fetched_most(p));
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	int r = 0;
 	p->processors = processors > 0 ? (unsigned)processors : 1;
@@ -520,9 +574,17 @@ int workers_start(struct pieces *p)
 		if (r == 0)
 			r = start_one(p, ROLE_BACKGROUND);
 	}
-	for (unsigned i = 0; r == 0 && i < fetchers; i++)
-		r = start_one(p, ROLE_FETCHER);
 	return r;
+}
+
+void fetchers_start(struct pieces *p)
+{
+	int64_t wake;
+	if (p->stop || p->threads == NULL || p->idle_fetchers > 0 || p->fetchers == PIECE_FETCHERS ||
+	    next_for(p, ROLE_FETCHER, &wake) == NULL)
+		return;
+	/* Without one more, those that there are go on. */
+	p->fetchers += start_one(p, ROLE_FETCHER) == 0;
 }
 
 void workers_join(struct pieces *p)

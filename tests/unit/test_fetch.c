@@ -16,6 +16,7 @@
 #include "fetch/overlay.h"
 #include "fetch/piece.h"
 #include "fetch/textfile.h"
+#include "fetch/window.h"
 #include "token/tokenizer.h"
 
 /* ---- a source that counts and fails on demand ---- */
@@ -25,6 +26,8 @@ static const char lines[] =
 
 static struct world {
 	atomic_uint opens, reads, made, changed;
+	atomic_uint reading, most; /* at once */
+	unsigned slow_ms;          /* what a read takes */
 	unsigned fail_reads; /* so many reads fail first */
 	int fail_code;
 	bool fail_again, remote;
@@ -41,6 +44,11 @@ static int fake_read(struct source *s, uint64_t off, void *buf, size_t n, struct
 		err->again = w.fail_again;
 		return -w.fail_code;
 	}
+	unsigned now = atomic_fetch_add(&w.reading, 1) + 1;
+	if (now > w.most)
+		atomic_store(&w.most, now);
+	usleep(w.slow_ms * 1000);
+	atomic_fetch_sub(&w.reading, 1);
 	memcpy(buf, w.bytes + off, n);
 	return 0;
 }
@@ -117,6 +125,8 @@ static void changed(void *arg)
 static struct textfiles *files;
 static struct pieces *pieces;
 
+static uint64_t memory = 64 << 20;
+
 static void begin(const char *bytes, bool is_remote)
 {
 	struct tokenizer_info info;
@@ -138,7 +148,7 @@ static void begin(const char *bytes, bool is_remote)
 		.groups = 1,
 		.threads = 2,
 		.retry_s = 5,
-		.memory = 64 << 20,
+		.memory = memory,
 		.pin = pin,
 		.remote = remote,
 		.any_remote = is_remote,
@@ -328,6 +338,31 @@ static void test_starts(void)
 	buffer_free(&bytes);
 }
 
+/* Each takes 20 ms, whatever else is under way: the more at once the better, and a reader passes them all. */
+static void test_many_at_once(void)
+{
+	struct pieces_counters c;
+	memory = UINT64_C(8) << 30;
+	begin(lines, true);
+	w.slow_ms = 20;
+	for (uint32_t i = 1; i <= 400; i++)
+		CU_ASSERT_EQUAL(pieces_want(pieces, i, 0, PRIORITY_PREFETCH), -EAGAIN);
+	for (int i = 0; i < 1000 && w.reads < 100; i++)
+		usleep(5000);
+	unsigned before = w.reads;
+	struct piece_ref ref;
+	CU_ASSERT_EQUAL_FATAL(get(&ref, NULL), 0);
+	pieces_put(pieces, &ref);
+	CU_ASSERT(before >= 100 && w.reads - before < 200);
+	CU_ASSERT(w.most > 12 && w.most <= PIECE_FETCHERS);
+	pieces_counters(pieces, &c);
+	CU_ASSERT(c.window > WINDOW_FIRST);
+	if (w.most <= 12)
+		printf("# %u at once, window %.1f MB\n", w.most, (double)c.window / 1e6);
+	end();
+	memory = 64 << 20;
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -339,6 +374,7 @@ int main(void)
 		  test_damage_is_fetched_once_more },
 		{ "it ends while it fetches", test_ends_while_it_fetches },
 		{ "where documents begin, as bytes and back", test_starts },
+		{ "as many at once as pays, and a reader first", test_many_at_once },
 		CU_TEST_INFO_NULL,
 	};
 	log_open(false, LOG_LEVEL_ERROR);
