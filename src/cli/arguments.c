@@ -136,18 +136,25 @@ static int set_flag(const struct flag *f, const char *value, struct error *err)
 		return 0;
 	case FLAG_TEXT:
 		*(const char **)f->to = value;
-		return 0;
+		return value[0] != 0
+		               ? 0
+		               : fail(err, EINVAL, "--%s: expected %s, found nothing", f->name, f->value);
 	case FLAG_NUMBER:
 		if (quantity_number(value, f->to))
 			return 0;
 		return fail(err, EINVAL, "--%s %.200s: expected a number", f->name, value);
-	case FLAG_TOKENS:
-		if (quantity_tokens(value, f->to))
+	case FLAG_COUNT:
+		if (quantity_number(value, f->to) && *(uint64_t *)f->to > 0)
 			return 0;
-		return fail(err, EINVAL, "--%s %.200s: expected tokens, as 250000, 100M, 1.5B or 38e9",
-		            f->name, value);
+		return fail(err, EINVAL, "--%s %.200s: expected a number above 0", f->name, value);
+	case FLAG_TOKENS:
+		if (quantity_tokens(value, f->to) && *(uint64_t *)f->to > 0)
+			return 0;
+		return fail(err, EINVAL,
+		            "--%s %.200s: expected a number above 0, as 250000, 100M, 1.5B or 38e9", f->name,
+		            value);
 	case FLAG_SIZE:
-		if (quantity_size(value, f->to))
+		if (quantity_size(value, f->to) && *(uint64_t *)f->to > 0)
 			return 0;
 		return fail(err, EINVAL, "--%s %.200s: expected a size in bytes, as 512M or 80G", f->name,
 		            value);
@@ -251,6 +258,8 @@ int arguments_read(const struct command *c, int argc, char **argv, struct argume
 	if (result == 0)
 		result = settings_apply(&r.settings, environ, out->words, c->sources ? out->n : 0, NULL, NULL,
 		                        &out->options, err);
+	if (result == 0 && c->need != NULL && *c->need == NULL)
+		result = fail(err, EINVAL, "expected %s", c->need_text);
 	if (result == 0 && c->sources && out->options.sources == 0) {
 		result = settings_use_sample(&out->options, err);
 		out->sample = result == 0;

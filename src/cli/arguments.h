@@ -15,10 +15,11 @@
 
 enum flag_kind {
 	FLAG_SWITCH, /* bool */
-	FLAG_TEXT,   /* const char *: of argv */
+	FLAG_TEXT,   /* const char *: of argv, not empty */
 	FLAG_NUMBER, /* uint64_t */
-	FLAG_TOKENS, /* uint64_t, as 38e9 or 10B */
-	FLAG_SIZE,   /* uint64_t, bytes, as 80G */
+	FLAG_COUNT,  /* uint64_t above 0 */
+	FLAG_TOKENS, /* uint64_t above 0, as 38e9 or 10B */
+	FLAG_SIZE,   /* uint64_t above 0, bytes, as 80G */
 	FLAG_RATIO,  /* double above 0, at most 1: as 0.4 or 40% */
 };
 
@@ -38,8 +39,10 @@ struct command {
 	const char *about; /* lines of at most 80 columns */
 	const struct flag *flags;
 	size_t n_flags;
-	size_t least, most; /* words */
-	bool sources;       /* the words are sources, and a source is needed: without any it is the sample */
+	size_t least, most;      /* words */
+	const char *const *need; /* a FLAG_TEXT that must be given; NULL: none */
+	const char *need_text;   /* what was expected without it */
+	bool sources; /* the words are sources, and a source is needed: without any it is the sample */
 };
 
 /* A zeroed struct may be freed. */

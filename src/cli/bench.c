@@ -498,7 +498,7 @@ int bench_run(int argc, char **argv, struct error *err)
 		{ "folder", 0, "FOLDER", "where the file is made; default $TMPDIR, /tmp", FLAG_TEXT,
 		  &b.where },
 		{ "size", 0, "SIZE", "of the file; default 256M", FLAG_SIZE, &b.size },
-		{ "seconds", 0, "N", "of each measurement, 1 to 600; default 1", FLAG_NUMBER, &seconds },
+		{ "seconds", 0, "N", "of each measurement, 1 to 600; default 1", FLAG_COUNT, &seconds },
 		{ "json", 0, NULL, "as one JSON object", FLAG_SWITCH, &json },
 	};
 	const struct command command = {
@@ -512,13 +512,16 @@ int bench_run(int argc, char **argv, struct error *err)
 		.most = SIZE_MAX,
 		.sources = true,
 	};
+	struct tokenizer_info info;
 	struct arguments a;
 	int r = arguments_read(&command, argc, argv, &a, err);
 	b.arguments = &a;
 	b.seconds = (double)seconds;
-	if (r == 0 && (seconds == 0 || seconds > 600))
+	if (r == 0 && seconds > 600)
 		r = fail(err, EINVAL, "--seconds %" PRIu64 ": expected 1 to 600", seconds);
 	log_open(false, LOG_LEVEL_ERROR);
+	if (r == 0)
+		r = tokenizer_info(a.options.tokenizer, a.options.pattern, &info, err);
 	if (r == 0)
 		r = run(&b, err);
 	if (r == 0)

@@ -295,6 +295,24 @@ static int choose_form(struct cat *c, const char *form, struct error *err)
 	return fail(err, EINVAL, "--format %s: expected bin, npy, text or json", form);
 }
 
+/* batch, form, find: NULL where they are not given. */
+static int check_together(const struct cat *c, const char *batch, const char *form, const char *find,
+                          struct error *err)
+{
+	if (find != NULL && (c->where || batch != NULL || form != NULL))
+		return fail(err, EINVAL, "--find does not go with %s: it tells of the whole epoch",
+		            c->where        ? "--where"
+		            : batch != NULL ? "--batch"
+		                            : "--format");
+	if (c->where && form != NULL)
+		return fail(err, EINVAL,
+		            "--where does not go with --format: it prints lines, or with --json JSON");
+	if (c->json && !c->where && find == NULL)
+		return fail(err, EINVAL,
+		            "--json goes with --where or --find; for a batch there is --format json");
+	return 0;
+}
+
 static int check(struct cat *c, const struct options *o, uint64_t rank, bool val, struct error *err)
 {
 	if (rank >= o->world_size)
@@ -311,7 +329,7 @@ static int check(struct cat *c, const struct options *o, uint64_t rank, bool val
 
 int cat_run(int argc, char **argv, struct error *err)
 {
-	const char *batch = "0", *form = "bin", *find = NULL;
+	const char *batch = NULL, *form = NULL, *find = NULL;
 	uint64_t rank = 0;
 	bool val = false, debug = false;
 	struct cat c = { 0 };
@@ -341,9 +359,11 @@ int cat_run(int argc, char **argv, struct error *err)
 	int r = arguments_read(&command, argc, argv, &a, err);
 	if (r != 0)
 		goto out;
-	r = read_range(batch, &c.first, &c.last, err);
+	r = check_together(&c, batch, form, find, err);
 	if (r == 0)
-		r = choose_form(&c, form, err);
+		r = read_range(batch == NULL ? "0" : batch, &c.first, &c.last, err);
+	if (r == 0)
+		r = choose_form(&c, form == NULL ? "bin" : form, err);
 	if (r == 0)
 		r = check(&c, &a.options, rank, val, err);
 	if (r != 0)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -174,6 +175,25 @@ static int verify(struct indexing *x, struct error *err)
 	                      "%" PRIu64 " damaged: they are made anew when they are next wanted", c.damaged);
 }
 
+/* Before hours of counting: whether a file can be written there. */
+static int check_export(const char *path, struct error *err)
+{
+	struct stat st;
+	char *copy = strdup(path);
+	if (copy == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	const char *folder = dirname(copy);
+	int r = 0;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		r = fail(err, EISDIR, "--export %s: is a folder, expected a file", path);
+	else if (stat(folder, &st) != 0 || access(folder, W_OK) != 0)
+		r = fail(err, errno, "--export %s: %s: %s", path, folder, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		r = fail(err, ENOTDIR, "--export %s: %s: is no folder", path, folder);
+	free(copy);
+	return r;
+}
+
 static void catch_signals(void)
 {
 	struct sigaction a = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
@@ -244,6 +264,10 @@ int index_run(int argc, char **argv, struct error *err)
 	int r = arguments_read(&command, argc, argv, &a, err);
 	if (r == 0)
 		r = task_read(task, &x.task, err);
+	if (r == 0 && do_verify && (file != NULL || task != NULL))
+		r = fail(err, EINVAL, "--verify does not go with %s", file != NULL ? "--export" : "--task");
+	if (r == 0 && file != NULL)
+		r = check_export(file, err);
 	if (r != 0)
 		goto out;
 	if (a.options.threads == 0)

@@ -57,7 +57,7 @@ int info_run(int argc, char **argv, struct error *err)
 		{ "watch", 0, NULL, "of a mount: what it does, each second", FLAG_SWITCH, &watch },
 		{ "tokens", 0, "N", "of a training run, for its epochs; default 38B", FLAG_TOKENS,
 		  &q.tokens },
-		{ "node-ranks", 0, "N", "ranks that one node reads, for its bytes; default 1", FLAG_NUMBER,
+		{ "node-ranks", 0, "N", "ranks that one node reads, for its bytes; default 1", FLAG_COUNT,
 		  &q.node_ranks },
 		{ "debug", 'd', NULL, "log more", FLAG_SWITCH, &debug },
 	};

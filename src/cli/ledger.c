@@ -67,7 +67,7 @@ static int put_record(struct ledger *l, const char *name, const struct buffer *b
 	char host[64] = "", part[256];
 	gethostname(host, sizeof host - 1);
 	snprintf(part, sizeof part, "%s.%s.%ld.part", name, host, (long)getpid());
-	return put(l->work, l->dir, name, part, bytes, err);
+	return put(l->work, l->work_dir, name, part, bytes, err);
 }
 
 /* The whole of a file: 0, -ENOENT without a text, or -errno. */
@@ -118,11 +118,11 @@ int ledger_read(struct ledger *l, const char *name, struct prepared *out, struct
 	char file[64], sum[HASH_HEX];
 	struct buffer json = { 0 };
 	snprintf(file, sizeof file, "%s.json", name);
-	int r = read_whole(l->work, l->dir, file, &json, err);
+	int r = read_whole(l->work, l->work_dir, file, &json, err);
 	if (r == 0)
-		r = parse(&json, l->dir, file, out, sum, err);
+		r = parse(&json, l->work_dir, file, out, sum, err);
 	if (r == 0 && (out->n_shards != 1 || out->n_files == 0))
-		r = fail(err, EBADMSG, "%s/" WORK "/%s: is not of one shard", l->dir, file);
+		r = fail(err, EBADMSG, "%s/%s: is not of one shard", l->work_dir, file);
 	buffer_free(&json);
 	return r;
 }
@@ -210,13 +210,16 @@ int ledger_read_whole(struct ledger *l, struct prepared *out, struct error *err)
 	if (r == 0)
 		r = read_whole(l->fd, l->dir, PREPARED_PIECES, &b, err);
 	if (r == -ENOENT)
-		r = fail(err, ENOENT, "%s/" PREPARED_PIECES ": is gone", l->dir);
+		r = fail(err, ENOENT, "%s/" PREPARED_PIECES ": is gone: prepare into a new folder", l->dir);
 	if (r == 0) {
 		hash_of(b.at, b.n, digest);
 		hash_hex(digest, sizeof digest, found);
 		if (strcmp(sum, found) != 0)
 			r = fail(err, EBADMSG,
-			         "%s/" PREPARED_PIECES ": its SHA-256 is not that of dataset.json", l->dir);
+			         "%s/" PREPARED_PIECES
+			         ": is damaged, its SHA-256 is not that of dataset.json: "
+			         "prepare into a new folder",
+			         l->dir);
 	}
 	if (r == 0 && (r = prepared_read_pieces(span_of(b.at, b.n), out, err)) != 0)
 		fail_in(err, "%s/" PREPARED_PIECES, l->dir);
@@ -274,11 +277,12 @@ static int check_file(struct ledger *l, int folder, const char *name, struct err
 	struct prepared have = { 0 };
 	struct buffer json = { 0 };
 	char sum[HASH_HEX];
-	int r = read_whole(folder, l->dir, name, &json, err);
+	const char *dir = folder == l->work ? l->work_dir : l->dir;
+	int r = read_whole(folder, dir, name, &json, err);
 	if (r == 0 && !prepared_is(span_of(json.at, json.n)))
-		r = fail(err, EEXIST, "%s/%s: prepare did not write it: give an empty folder", l->dir, name);
+		r = fail(err, EEXIST, "%s/%s: prepare did not write it: give an empty folder", dir, name);
 	if (r == 0)
-		r = parse(&json, l->dir, name, &have, sum, err);
+		r = parse(&json, dir, name, &have, sum, err);
 	if (r == 0)
 		r = check_terms(l, &have, err);
 	prepared_free(&have);
@@ -323,11 +327,17 @@ static void remove_work(struct ledger *l)
 	unlinkat(l->fd, WORK, AT_REMOVEDIR);
 }
 
-int ledger_open(struct ledger *l, const char *dir, bool shared, struct error *err)
+int ledger_open(struct ledger *l, const char *dir, bool shared, bool there, struct error *err)
 {
 	l->fd = l->work = -1;
 	l->dir = strdup(dir);
-	int r = l->dir == NULL ? fail(err, ENOMEM, "out of memory") : folder_make(dir, err);
+	int r = 0;
+	if (l->dir == NULL || asprintf(&l->work_dir, "%s/" WORK, dir) < 0) {
+		l->work_dir = NULL;
+		return fail(err, ENOMEM, "out of memory");
+	}
+	if (!there)
+		r = folder_make(dir, err);
 	if (r == 0 && (l->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 		r = fail(err, errno, "%s: %s", dir, strerror(errno));
 	if (r == 0)
@@ -339,7 +349,9 @@ int ledger_open(struct ledger *l, const char *dir, bool shared, struct error *er
 		if (l->whole && !shared &&
 		    (l->work = openat(l->fd, WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
 			remove_work(l);
-		if (r == -ENOENT)
+		if (r == -ENOENT && there && faccessat(l->fd, WORK, F_OK, 0) != 0)
+			r = fail(err, ENOENT, "%s: prepare has not written here", dir);
+		else if (r == -ENOENT)
 			r = open_work(l, err);
 	}
 	return r;
@@ -354,6 +366,7 @@ void ledger_close(struct ledger *l)
 			close(l->fd);
 	}
 	free(l->dir);
+	free(l->work_dir);
 	prepared_free(&l->terms);
 	*l = (struct ledger){ 0 };
 }

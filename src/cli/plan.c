@@ -270,12 +270,10 @@ static int read_bench(struct plan *p, struct error *err)
 
 static int check(const struct plan *p, struct error *err)
 {
-	if (p->gpus == 0 || p->gpus > 65536)
+	if (p->gpus > 65536)
 		return fail(err, EINVAL, "--gpus %" PRIu64 ": expected 1 to 65536", p->gpus);
 	if (p->global > UINT64_C(1) << 50 || p->tokens > UINT64_C(1) << 60)
 		return fail(err, EINVAL, "expected less than 2^50 tokens a step, 2^60 in all");
-	if (p->flops == 0)
-		return fail(err, EINVAL, "--gpu-flops 0: expected operations a second, as 312T");
 	return 0;
 }
 
@@ -308,16 +306,16 @@ int plan_run(int argc, char **argv, struct error *err)
 	const struct flag flags[] = {
 		{ "model", 0, "NAME", "gpt2 (124M), gpt2-355M, -774M, -1558M, llama-3-8b", FLAG_TEXT,
 		  &model },
-		{ "layers", 0, "N", "this and the next three change the model", FLAG_NUMBER, &shape.layers },
-		{ "hidden", 0, "N", "hidden size", FLAG_NUMBER, &shape.hidden },
-		{ "heads", 0, "N", "heads of the attention", FLAG_NUMBER, &shape.heads },
-		{ "vocab", 0, "N", "ids of the vocabulary", FLAG_NUMBER, &shape.vocab },
+		{ "layers", 0, "N", "this and the next three change the model", FLAG_COUNT, &shape.layers },
+		{ "hidden", 0, "N", "hidden size", FLAG_COUNT, &shape.hidden },
+		{ "heads", 0, "N", "heads of the attention", FLAG_COUNT, &shape.heads },
+		{ "vocab", 0, "N", "ids of the vocabulary", FLAG_COUNT, &shape.vocab },
 		{ "recompute", 0, "WHAT", "none, selective, flash (default) or full", FLAG_TEXT, &recompute },
 		{ "gpu-mem", 0, "SIZE", "of a GPU, as 80G: gives the largest batch", FLAG_SIZE, &p.gpu_mem },
 		{ "global-batch-tokens", 0, "N", "tokens of a step of all GPUs, as 0.5M", FLAG_TOKENS,
 		  &p.global },
 		{ "tokens", 0, "N", "of the run, as 10B: gives steps, hours, bytes", FLAG_TOKENS, &p.tokens },
-		{ "gpus", 0, "N", "default world_size", FLAG_NUMBER, &p.gpus },
+		{ "gpus", 0, "N", "default world_size", FLAG_COUNT, &p.gpus },
 		{ "mfu", 0, "SHARE", "of the GPU's speed that is used; default 0.4", FLAG_RATIO, &p.mfu },
 		{ "gpu-flops", 0, "N", "operations a second; default 312T (A100)", FLAG_TOKENS, &p.flops },
 		{ "fsdp", 0, NULL, "GPUs share weights, gradients, Adam (ZeRO stage 3)", FLAG_SWITCH,

@@ -620,7 +620,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 {
 	const char *dir = NULL, *format = NULL, *task = NULL;
 	struct prepare x = { .ledger = { .fd = -1, .work = -1 } };
-	uint64_t target = 0;
+	uint64_t target = UINT64_MAX;
 	bool do_verify = false, do_join = false, debug = false;
 	x.closer = (struct closer){ .ledger = &x.ledger, .closed = &x.meter.shards, .w.fd = -1 };
 	const struct flag flags[] = {
@@ -647,11 +647,13 @@ int prepare_run(int argc, char **argv, struct error *err)
 		.n_flags = sizeof flags / sizeof flags[0],
 		.most = SIZE_MAX,
 		.sources = true,
+		.need = &dir,
+		.need_text = "-o DIR, the folder to write to",
 	};
 	struct arguments a;
 	int r = arguments_read(&command, argc, argv, &a, err);
-	if (r == 0 && dir == NULL)
-		r = fail(err, EINVAL, "expected -o DIR, the folder to write to");
+	if (r == 0 && do_verify && do_join)
+		r = fail(err, EINVAL, "--verify and --join: expected one of them");
 	if (r == 0)
 		r = task_read(do_join || do_verify ? "0/1" : task, &x.task, err);
 	if (r == 0)
@@ -661,7 +663,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 	if (r != 0)
 		goto out;
 	x.task.given = x.task.given && !do_join && !do_verify;
-	x.target = target == 0 ? UINT64_MAX : target;
+	x.target = target;
 	if (a.options.threads == 0)
 		a.options.threads =
 		        (unsigned)min_u64(1024, max_u64(1, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)));
@@ -673,7 +675,7 @@ int prepare_run(int argc, char **argv, struct error *err)
 	if (r == 0)
 		r = fill_terms(&x, err);
 	if (r == 0)
-		r = ledger_open(&x.ledger, dir, x.task.given, err);
+		r = ledger_open(&x.ledger, dir, x.task.given, do_verify || do_join, err);
 	if (r == 0)
 		r = work(&x, do_verify ? MODE_VERIFY : do_join ? MODE_JOIN : MODE_MAKE, err);
 	if (r == -EINTR && atomic_load(&stop))

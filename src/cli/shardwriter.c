@@ -145,7 +145,7 @@ int shardwriter_end(struct shardwriter *w, const char *want, char sha256[HASH_HE
 	if (r == 0 && fsync(w->fd) != 0)
 		r = say(w, errno, err);
 	if (r == 0 && w->whole && renameat(w->folder, w->part, w->folder, w->name) != 0)
-		r = say(w, errno, err);
+		r = fail(err, errno, "%s/%s: cannot get this name: %s", w->dir, w->name, strerror(errno));
 	if (r != 0)
 		return r;
 	fsync(w->folder);

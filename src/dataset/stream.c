@@ -209,6 +209,7 @@ static int take_text(struct stream *s, struct stream_piece *p, struct error *err
 		return r;
 	p->left_out = true;
 	p->cause = *err;
+	log_warning("%s: piece %" PRIu32 " is left out: %s", errno_name(-r), p->piece, err->text);
 	n = count_of(s, p->file, p->piece, err);
 	if (n < 0 && n != -EAGAIN && !damaged((int)n))
 		return (int)n;
@@ -287,6 +288,7 @@ static int take_tokens(struct stream *s, struct stream_piece *p, struct error *e
 	if (r != 0 && damaged(r) && skip) {
 		p->left_out = true;
 		p->cause = *err;
+		log_warning("%s: piece %" PRIu32 " is left out: %s", errno_name(-r), p->piece, err->text);
 		p->layout = n < 0 ? STREAM_UNCOUNTED : p->layout;
 		return 0;
 	}

@@ -360,7 +360,8 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		r = p->o.made(p->o.arg, e->file, e->piece, r, res->tokens, res->documents, err);
 		if (r != 0) {
 			result_free(res);
-			if (r != -EINTR)
+			/* Who reads every piece once tells of each himself. */
+			if (r != -EINTR && !p->o.documents)
 				log_warning("%s: piece %" PRIu32 ": %s", errno_name(-r), e->piece, err->text);
 		}
 	}

@@ -82,6 +82,83 @@ check "bench that is stopped leaves nothing" sh -c '
 	timeout -s INT 3 "$FINEWEB" bench --seconds 9 --size 8M --folder "$1" "$2" 2>"$1.err"; [ $? = 124 ] || exit 1
 	grep -q stopped "$1.err" && [ -z "$(ls "$1")" ]' - "$tmp/bench" "$sample"
 
+# What goes with nothing, what is nothing, and what is 0.
+check "no folder to prepare to" fails 2 "-o DIR" prepare
+check "an empty one" fails 2 "--output DIR" prepare "$sample" -o ""
+check "no tokens" fails 2 "--target-tokens 0 above" prepare "$sample" -o "$tmp/none" --target-tokens 0
+check "a part of a token" fails 2 "--target-tokens 1.5 38e9" prepare "$sample" -o "$tmp/none" --target-tokens 1.5
+check "a shard of no tokens" fails 2 "shard_tokens=0 1" prepare "$sample" -o "$tmp/none" --shard-tokens 0
+check "no thread" fails 2 "threads=0 1" prepare "$sample" -o "$tmp/none" --threads 0
+check "a form of shards that is none" fails 2 "xml nanogpt" prepare "$sample" -o "$tmp/none" --format xml
+check "verify and join" fails 2 "--verify --join" prepare "$sample" -o "$tmp/none" --verify --join
+check "to verify what is not there" fails 1 "$tmp/none such" prepare "$sample" -o "$tmp/none" --verify
+check "to join what is not there" fails 1 "$tmp/none such" prepare "$sample" -o "$tmp/none" --join
+mkdir "$tmp/else"
+check "to verify what is something else" fails 1 "$tmp/else prepare" prepare "$sample" -o "$tmp/else" --verify
+check "a file for a folder" fails 1 "README.md directory" prepare "$sample" -o "$top/README.md"
+check "nothing of all that was made" sh -c '[ ! -e "$1/none" ] && [ -z "$(ls -A "$1/else")" ]' - "$tmp"
+check "a damaged source is one line" fails 1 "no_magic.parquet PAR1" prepare "$data/bad/no_magic.parquet" -o "$tmp/else"
+check "a damaged line too" fails 1 "line_3.jsonl line" index "$data/bad/line_3.jsonl"
+check "ids behind the vocabulary" fails 1 "id_out_of_range 50257" prepare "$data/bad/id_out_of_range.bin" -o "$tmp/bad"
+check "none of it has a name" sh -c '[ -z "$(ls "$1/else" "$1/bad" | grep -v :)" ]' - "$tmp"
+"$FINEWEB" prepare "$sample" -o "$tmp/whole" -q --shard-tokens 100000
+cp -r "$tmp/whole" "$tmp/broken"
+echo '{' >"$tmp/broken/dataset.json"
+check "dataset.json of something else" fails 1 "broken/dataset.json prepare" prepare "$sample" -o "$tmp/broken" --shard-tokens 100000
+cp "$tmp/whole/dataset.json" "$tmp/broken"
+echo x >"$tmp/broken/pieces.fwc"
+check "pieces.fwc that is damaged" fails 1 "broken/pieces.fwc damaged folder" prepare "$sample" -o "$tmp/broken" --shard-tokens 100000
+rm "$tmp/broken/pieces.fwc"
+check "pieces.fwc that is gone" fails 1 "broken/pieces.fwc gone folder" prepare "$sample" -o "$tmp/broken" --shard-tokens 100000
+mkdir -p "$tmp/begun/.prepare"
+echo '{' >"$tmp/begun/.prepare/terms.json"
+check "a damaged record of a run before" fails 1 "begun/.prepare/terms.json prepare" prepare "$sample" -o "$tmp/begun"
+check "a folder in the place of a shard" sh -c 'rm -r "$1" && cp -r "$2" "$1" && rm "$1/fineweb_train_000001.bin" &&
+	mkdir "$1/fineweb_train_000001.bin" && ! "$FINEWEB" prepare "$3" -o "$1" --shard-tokens 100000 2>"$1.err" &&
+	grep -q "fineweb_train_000001.bin: cannot get this name" "$1.err"' - "$tmp/broken" "$tmp/whole" "$sample"
+check "to export to a folder" fails 1 "--export $tmp folder" index "$sample" --export "$tmp"
+check "to export to where nothing is" fails 1 "--export /nowhere such" index "$sample" --export /nowhere/x
+check "to export to nothing" fails 2 "--export FILE" index "$sample" --export ""
+check "to verify and to export" fails 2 "--verify --export" index "$sample" --verify --export "$tmp/x"
+check "to verify a part" fails 2 "--verify --task" index "$sample" --verify --task 0/2
+check "JSON of bytes" fails 2 "--json --format" cat "$sample" --json
+check "where in another form" fails 2 "--where --format" cat "$sample" --where --format npy
+check "to find in a batch" fails 2 "--find --batch" cat "$sample" --find x --batch 5
+check "to find nothing" fails 2 "--find ID" cat "$sample" --find ""
+check "a rank below 0" fails 2 "--rank -1 number" cat "$sample" --rank -1
+check "a number that is too long" fails 2 "--batch 99999999999999999999" cat "$sample" --batch 99999999999999999999
+check "no column of this name" fails 1 "parquet 'nope'" cat "$sample" --column nope
+check "what is no file of options" fails 2 "/etc/passwd:1 key" cat "$sample" --config /etc/passwd
+for flag in --layers --hidden --heads --vocab --gpus --tokens --global-batch-tokens --gpu-flops --gpu-mem; do
+	check "plan $flag 0" fails 2 "$flag 0 expected" plan $flag 0
+done
+check "epochs of no tokens" fails 2 "--tokens 0 above" info "$sample" --tokens 0
+check "no ranks of a node" fails 2 "--node-ranks 0 above" info "$sample" --node-ranks 0
+check "a bench of no time" fails 2 "--seconds 0 above" bench "$sample" --seconds 0
+check "a bench in no folder" fails 2 "--folder FOLDER" bench "$sample" --folder ""
+check "a bench of no tokenizer" fails 2 "nope gpt2" bench "$sample" --tokenizer nope
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	# Root may write anywhere: as somebody else.
+	unprivileged() {
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$FINEWEB" "$@" >"$tmp/out" 2>"$tmp/err"
+		echo "# $* -> $?"
+		cat "$tmp/err"
+		[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q "Permission denied" "$tmp/err" && [ ! -s "$tmp/out" ]
+	}
+	mkdir -m 777 "$tmp/nobody"
+	FINEWEB_CACHE=$tmp/nobody
+	chmod 755 "$tmp"
+	mkdir -m 755 "$tmp/closed"
+	cp "$data/jsonl/plain/000_00000.jsonl" "$tmp/closed/a.jsonl"
+	chmod 600 "$tmp/closed/a.jsonl"
+	check "a folder that may not be written" unprivileged prepare "$sample" -o "$tmp/closed/out"
+	check "a file that may not be read" unprivileged prepare "$tmp/closed/a.jsonl" -o "$tmp/closed"
+	check "a text that may not be read" unprivileged encode "$tmp/closed/a.jsonl"
+	check "a bench where nothing may be written" unprivileged bench --folder "$tmp/closed" "$sample"
+	check "an export where nothing may be written" unprivileged index "$sample" --export "$tmp/closed/x"
+	FINEWEB_CACHE=$tmp/cache
+fi
+
 # complete LINE: what bash offers for its last word.
 complete() {
 	bash -c '. "$1" || exit 1; compopt() { :; }; COMP_LINE=$2; COMP_POINT=${#2}
