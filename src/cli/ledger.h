@@ -28,9 +28,9 @@ struct ledger {
 #define LEDGER_END "end"
 
 /* Opens or makes DIR, and holds it against the terms of l (l->terms is filled by the caller, the rest zero).
- * shared: others may work in it too. there: it was begun before, nothing is made (-ENOENT). 0; -EEXIST (other terms, the first that differs is named; or files of
- * somebody else); -EBUSY (somebody works in it); -EACCES, -ENOSPC, -EROFS, -EIO ... ledger_close in any case.
- */
+ * shared: others may work in it too. there: it was begun before, nothing is made (-ENOENT). 0; -EEXIST (other
+ * terms, the first that differs is named; or files of somebody else); -EBUSY (somebody works in it); -EACCES,
+ * -ENOSPC, -EROFS, -EIO ... ledger_close in any case. */
 int ledger_open(struct ledger *l, const char *dir, bool shared, bool there, struct error *err);
 void ledger_close(struct ledger *l);
 

@@ -39,8 +39,7 @@ static int give_up(struct dataset *d, uint32_t file, uint32_t piece, int r, cons
 	if (!lasting(r))
 		return r;
 	manifest_set_bad(d->manifest, file, piece, -r, err->text);
-	/* Who streams is told of it where the stream comes to it. */
-	if (!d->streaming)
+	if (!d->streaming) /* that tells of it itself */
 		log_warning("cannot count: %s: %s", errno_name(-r), err->text);
 	return 0;
 }
