@@ -177,6 +177,11 @@ offers() {
 if command -v bash >/dev/null; then
 	check "completes subcommands" offers "fineweb " $subcommands
 	check "completes flags and options" offers "fineweb cat --" --rank --batch --where --seq-len --world-size --help
+	"$FINEWEB" --help | sed -n 's/^  \([a-z][a-z_]*\)  *[^ ].*/--\1/p' | grep -vx -e --fineweb | tr _ - >"$tmp/options"
+	for c in $subcommands; do
+		"$FINEWEB" $c --help | grep -oE '^  (-[a-z], )?--[a-z-]+' | grep -oE -e '--[a-z-]+' >"$tmp/flags"
+		check "completes each of $c" offers "fineweb $c --" --help $(cat "$tmp/flags" "$tmp/options")
+	done
 	check "completes what has begun" same "--batch
 --batch-size
 " complete "fineweb cat --bat"
@@ -184,5 +189,15 @@ if command -v bash >/dev/null; then
 	check "completes values" same "sequence
 piece
 " complete "fineweb cat x -o stride="
+	check "completes values of a flag" same "bin
+npy
+text
+json
+" complete "fineweb cat x --format "
+	check "and those that have begun" same "selective
+" complete "fineweb plan --recompute sel"
+	mkdir "$tmp/completed"
+	check "prepare -o takes a folder" same "$tmp/completed
+" complete "fineweb prepare x -o $tmp/complet"
 fi
 finish
