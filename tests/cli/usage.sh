@@ -159,6 +159,26 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	FINEWEB_CACHE=$tmp/cache
 fi
 
+# The EXAMPLES of the manual, as somebody would paste them: those that need neither a mount nor a network.
+mkdir "$tmp/paste"
+awk '/^\.Sh EXAMPLES/ { on = 1; next } /^\.Sh/ { on = 0 } on' "$top/doc/fineweb.1" |
+	grep -E '^(fineweb (cat|plan|prepare|index|bench) |echo .* \| fineweb )' |
+	sed "s|/data/fineweb-edu|$sample|g; s|/data/text|$data/jsonl/plain|g; s|/data/edu|$tmp/paste/edu|g
+		s|/shared|$tmp/paste|g; s/^fineweb bench /&--seconds 1 --size 8M --folder . /; s/| less/| cat/
+		s/-o world_size=8 /-o seq_len=64,world_size=8 /; s|--batch 5|--batch 3|" >"$tmp/paste/commands"
+mkdir "$tmp/paste/bin"
+ln -s "$FINEWEB" "$tmp/paste/bin/fineweb"
+paste() {
+	(cd "$tmp/paste" && PATH=$tmp/paste/bin:$PATH sh -e -c "$1") >"$tmp/out" 2>&1 && [ -s "$tmp/out" ] && return 0
+	case $1 in *">bench.json") [ -s "$tmp/paste/bench.json" ] && return 0 ;; esac
+	cat "$tmp/out"
+	return 1
+}
+check "the manual has examples of subcommands" [ "$(wc -l <"$tmp/paste/commands")" -ge 14 ]
+while IFS= read -r line; do
+	check "pasted: $(echo "$line" | sed "s|$tmp/paste|...|g; s|$data|...|g" | cut -c 1-90)" paste "$line"
+done <"$tmp/paste/commands"
+
 # complete LINE: what bash offers for its last word.
 complete() {
 	bash -c '. "$1" || exit 1; compopt() { :; }; COMP_LINE=$2; COMP_POINT=${#2}
