@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/block.h"
 #include "base/checked.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -167,7 +168,7 @@ static int grow_memory(struct buffer *b, size_t room, bool small, struct error *
 	int r = small ? 0 : share_take(b->share, more, err);
 	if (r != 0)
 		return r;
-	uint8_t *at = b->mapped ? malloc(room) : realloc(b->at, room);
+	uint8_t *at = b->mapped ? block_new(room) : block_grow(b->at, room);
 	if (at == NULL) {
 		share_give(b->share, more);
 		return fail(err, ENOMEM, "out of memory for %zu bytes", room);
@@ -205,7 +206,7 @@ void share_release(struct buffer *b)
 		munmap(b->at, b->room);
 		p->drop(p->arg, b->fd);
 	} else {
-		free(b->at);
+		block_free(b->at);
 		share_give(b->share, b->room);
 	}
 }

@@ -180,6 +180,20 @@ static bool has_room(const struct maker *m)
 	return c.bytes <= bound && m->out->ids.n + m->out->starts.ids.n <= bound - c.bytes;
 }
 
+#define SPARE_MOST (8u << 20) /* bytes of a buffer that waits for the next piece */
+
+/* The ids are on disk: where they were is good for those of the next piece. */
+static void keep_spare(struct maker *m)
+{
+	struct buffer *spare = m->o->spare, *ids = &m->out->ids;
+	if (spare != NULL && spare->at == NULL && ids->room <= SPARE_MOST) {
+		*spare = *ids;
+		*ids = (struct buffer){ 0 };
+	} else {
+		buffer_free(ids);
+	}
+}
+
 /* Writes the piece to the cache; when that fails it stays in memory. */
 static void store(struct maker *m)
 {
@@ -198,7 +212,7 @@ static void store(struct maker *m)
 		m->writer = NULL;
 	}
 	if (r == 0) {
-		buffer_free(&out->ids);
+		keep_spare(m);
 		if (m->o->keep)
 			starts_keep(m->o->cache, m->key, &out->starts, out->text_bytes);
 		return;
@@ -211,6 +225,11 @@ static int make_once(struct textfile *f, const struct textfiles_options *fo, uin
                      struct error *err)
 {
 	*m->out = (struct made){ .disk_failed = m->out->disk_failed };
+	if (m->o->spare != NULL) {
+		m->out->ids = *m->o->spare;
+		m->out->ids.n = 0;
+		*m->o->spare = (struct buffer){ 0 };
+	}
 	m->share = (struct share){ .pool = fo->pool, .diskless = !m->disk };
 	m->counted = 0;
 	int r = textfile_documents(f, fo, piece, m->o->groups, m->o->documents, &m->share, take, m, err);

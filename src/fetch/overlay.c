@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/checked.h"
 
 struct range {
 	uint64_t off;
 	size_t n;
-	unsigned users; /* readers that copy from it */
+	unsigned users; /* readers that copy from it, and views */
 	bool dropped;
 	struct range *next;
-	uint8_t bytes[];
+	uint8_t *bytes; /* a block */
 };
 
 struct overlay {
@@ -24,7 +25,14 @@ struct overlay {
 	struct range *ranges;
 };
 
-/* Under the lock: gives a range back, and frees it when it was dropped and nobody copies from it. */
+static void range_free(struct range *r)
+{
+	if (r != NULL)
+		block_free(r->bytes);
+	free(r);
+}
+
+/* Under the lock: gives a range back, and frees it when it was dropped and nobody uses it. */
 static void release(struct overlay *o, struct range *r)
 {
 	r->users--;
@@ -35,7 +43,7 @@ static void release(struct overlay *o, struct range *r)
 			*at = r->next;
 			break;
 		}
-	free(r);
+	range_free(r);
 }
 
 /* The range that has the byte at off. */
@@ -71,13 +79,35 @@ static int overlay_read(struct source *s, uint64_t off, void *buf, size_t n, str
 	return 0;
 }
 
+static bool overlay_view(struct source *s, uint64_t off, size_t n, struct source_view *out)
+{
+	struct overlay *o = (struct overlay *)s;
+	pthread_mutex_lock(&o->lock);
+	struct range *r = holding(o, off);
+	bool whole = r != NULL && n <= r->off + r->n - off;
+	if (whole) {
+		r->users++;
+		*out = (struct source_view){ span_of(r->bytes + (off - r->off), n), r };
+	}
+	pthread_mutex_unlock(&o->lock);
+	return whole;
+}
+
+static void overlay_unview(struct source *s, struct source_view *v)
+{
+	struct overlay *o = (struct overlay *)s;
+	pthread_mutex_lock(&o->lock);
+	release(o, v->held);
+	pthread_mutex_unlock(&o->lock);
+}
+
 static void overlay_close(struct source *s)
 {
 	struct overlay *o = (struct overlay *)s;
 	while (o->ranges != NULL) {
 		struct range *r = o->ranges;
 		o->ranges = r->next;
-		free(r);
+		range_free(r);
 	}
 	source_close(o->base);
 	pthread_mutex_destroy(&o->lock);
@@ -92,7 +122,11 @@ static void overlay_doubt(struct source *s)
 int overlay_open(struct source *base, struct source **out, struct error *err)
 {
 	static const struct source_ops ops = {
-		.read_at = overlay_read, .doubt = overlay_doubt, .close = overlay_close
+		.read_at = overlay_read,
+		.view = overlay_view,
+		.unview = overlay_unview,
+		.doubt = overlay_doubt,
+		.close = overlay_close,
 	};
 	struct overlay *o = calloc(1, sizeof *o);
 	if (o == NULL) {
@@ -112,13 +146,16 @@ int overlay_fill(struct source *s, uint64_t off, uint64_t n, struct error *err)
 	if (off >= s->size)
 		return 0;
 	n = min_u64(n, s->size - off);
-	struct range *r = malloc(sizeof *r + n);
-	if (r == NULL)
+	struct range *r = malloc(sizeof *r);
+	if (r != NULL)
+		*r = (struct range){ .off = off, .n = (size_t)n, .bytes = block_new((size_t)n) };
+	if (r == NULL || r->bytes == NULL) {
+		free(r);
 		return fail(err, ENOMEM, "%s: out of memory for %zu bytes", s->name, (size_t)n);
-	*r = (struct range){ .off = off, .n = (size_t)n };
+	}
 	int e = source_read(o->base, off, r->bytes, r->n, err);
 	if (e != 0) {
-		free(r);
+		range_free(r);
 		return e;
 	}
 	pthread_mutex_lock(&o->lock);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/block.h"
 #include "base/checked.h"
 #include "base/lock.h"
 #include "fetch/table.h"
@@ -323,6 +324,7 @@ int pieces_new(const struct pieces_options *options, struct pieces **out, struct
 		return fail(err, ENOMEM, "out of memory");
 	}
 	p->o = *options;
+	block_bound((size_t)min_u64(BLOCK_BOUND, options->memory / 32));
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

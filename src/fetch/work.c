@@ -91,15 +91,21 @@ static int of_made(struct result *out, struct made *m, const char *name, struct 
 	return fail(err, ENOMEM, "out of memory");
 }
 
-static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder, const struct cache_key *key,
+/* What a thread makes pieces with. */
+struct tools {
+	struct encoder *encoder;
+	struct buffer spare;
+};
+
+static int make_now(struct pieces *p, struct entry *e, struct tools *tools, const struct cache_key *key,
                     struct result *out, struct error *err)
 {
 	struct tokenfile t;
 	uint64_t first = 0, n = 0;
 	int r = p->o.tokens != NULL ? p->o.tokens(p->o.arg, e->file, e->piece, &t, &first, &n, err)
 	                            : open_tokenizer(p, err);
-	if (r == 0 && p->o.tokens == NULL && *encoder == NULL &&
-	    (*encoder = encoder_new(p->tokenizer)) == NULL)
+	if (r == 0 && p->o.tokens == NULL && tools->encoder == NULL &&
+	    (tools->encoder = encoder_new(p->tokenizer)) == NULL)
 		r = fail(err, ENOMEM, "out of memory for an encoder");
 	if (r != 0)
 		return r;
@@ -111,13 +117,14 @@ static int make_now(struct pieces *p, struct entry *e, struct encoder **encoder,
 		.spill = (size_t)min_u64(p->o.memory / 32, 64u << 20),
 		.most = (size_t)(p->o.memory / 8 * 3),
 		.cache = pieces_cache(p),
+		.spare = &tools->spare,
 		.documents = p->o.documents,
 		.keep = p->o.keep && p->o.remote(p->o.arg, e->file),
 	};
 	struct made m;
 	int64_t begun = piece_clock();
 	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
-	                        : make_piece(p->o.files, e->file, e->piece, *encoder, &mo, key, &m, err);
+	                        : make_piece(p->o.files, e->file, e->piece, tools->encoder, &mo, key, &m, err);
 	if (r != 0)
 		return r;
 	if (m.disk_failed)
@@ -458,14 +465,14 @@ static struct entry *next_for(struct pieces *p, enum role role, int64_t *wake_ns
 	return next_fetch(p, wake_ns);
 }
 
-static void make_entry(struct pieces *p, struct entry *e, struct encoder **encoder)
+static void make_entry(struct pieces *p, struct entry *e, struct tools *tools)
 {
 	struct result res = { 0 };
 	struct error err = { 0 };
 	bool fetched = e->text != NULL;
 	int r = fetched ? -ENOENT : find_cached(p, e, &res, &err);
 	if (r == -ENOENT)
-		r = make_now(p, e, encoder, &e->key, &res, &err);
+		r = make_now(p, e, tools, &e->key, &res, &err);
 	let_go(p, e, r != 0);
 	finish(p, e, r, &res, &err);
 }
@@ -500,7 +507,7 @@ static void *work(void *arg)
 {
 	struct worker w = *(struct worker *)arg;
 	struct pieces *p = w.pieces;
-	struct encoder *encoder = NULL;
+	struct tools tools = { 0 };
 	struct list *queues = w.role == ROLE_FETCHER ? p->to_fetch : p->queue;
 	pthread_cond_t *cond = w.role == ROLE_FETCHER ? &p->fetch : &p->work;
 	free(arg);
@@ -535,14 +542,15 @@ static void *work(void *arg)
 		if (w.role == ROLE_FETCHER)
 			fetch_entry(p, e);
 		else
-			make_entry(p, e, &encoder);
+			make_entry(p, e, &tools);
 		pthread_mutex_lock(&p->lock);
 		--*(w.role == ROLE_FETCHER ? &p->fetching[nobody] : &p->making[w.role]);
 		if (w.role != ROLE_FETCHER)
 			pthread_cond_broadcast(&p->work);
 	}
 	pthread_mutex_unlock(&p->lock);
-	encoder_free(encoder);
+	encoder_free(tools.encoder);
+	buffer_free(&tools.spare);
 	return NULL;
 }
 

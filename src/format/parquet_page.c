@@ -47,10 +47,13 @@ void parquet_pages_begin(struct parquet_pages *p, struct source *s, int codec, b
 		.off = off, .end = off + n, .at = off,
 		.window.share = share, .data.share = share, .dictionary.share = share
 	};
+	source_view(s, off, (size_t)n, &p->view);
 }
 
 void parquet_pages_end(struct parquet_pages *p)
 {
+	if (p->source != NULL)
+		source_unview(p->source, &p->view);
 	buffer_free(&p->window);
 	buffer_free(&p->data);
 	buffer_free(&p->dictionary);
@@ -60,9 +63,10 @@ void parquet_pages_end(struct parquet_pages *p)
 static struct span ahead(const struct parquet_pages *p)
 {
 	size_t gone = (size_t)(p->off - p->at);
-	if (gone >= p->window.n)
+	struct span all = p->view.held != NULL ? p->view.bytes : span_of(p->window.at, p->window.n);
+	if (gone >= all.n)
 		return (struct span){ 0 };
-	return span_of(p->window.at + gone, p->window.n - gone);
+	return span_of(all.at + gone, all.n - gone);
 }
 
 /* Makes the window hold n bytes from p->off on, n <= end - off. Earlier spans into it are stale. */
@@ -231,9 +235,11 @@ static int dictionary_page(struct parquet_pages *p, const struct header *h, stru
 	if (r != 0)
 		return r;
 	/* The window moves on, the dictionary stays. */
-	if (out->body.at != p->dictionary.at && out->body.n > 0)
-		memcpy(p->dictionary.at, out->body.at, out->body.n);
-	out->body.at = p->dictionary.at;
+	if (out->body.at != p->dictionary.at && p->view.held == NULL) {
+		if (out->body.n > 0)
+			memcpy(p->dictionary.at, out->body.at, out->body.n);
+		out->body.at = p->dictionary.at;
+	}
 	out->kind = PARQUET_DICTIONARY;
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* parquet_page: the pages of one column chunk, one after another.
  *
  * Source: PageHeader of parquet.thrift 2.10; "Data Pages", "Checksumming" of the format's README. The chunk
- * is read forward in steps of PARQUET_WINDOW bytes, or of a page where one is larger. Knows nothing of
- * values. One thread.
+ * is read forward in steps of PARQUET_WINDOW bytes, or of a page where one is larger; not at all where the source
+ * has it in memory and shows it. Knows nothing of values. One thread.
  */
 #ifndef FW_FORMAT_PARQUET_PAGE_H
 #define FW_FORMAT_PARQUET_PAGE_H
@@ -24,6 +24,7 @@ struct parquet_pages {
 	bool levels;              /* values have definition levels */
 	size_t limit;             /* bytes of a page, compressed or not, where its buffers have no share */
 	uint64_t off, end;        /* next page's header, end of the chunk */
+	struct source_view view;  /* the whole chunk, where the source shows it; else there is a window */
 	struct buffer window;     /* bytes of the file from `at` on */
 	uint64_t at;
 	struct buffer data;       /* the current page, decompressed */

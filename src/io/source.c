@@ -29,6 +29,19 @@ int source_read_now(struct source *s, uint64_t off, void *buf, size_t n)
 	return s->ops->read_now == NULL ? -EAGAIN : s->ops->read_now(s, off, buf, n);
 }
 
+bool source_view(struct source *s, uint64_t off, size_t n, struct source_view *out)
+{
+	*out = (struct source_view){ 0 };
+	return s->ops->view != NULL && within(s, off, n, NULL) == 0 && n > 0 && s->ops->view(s, off, n, out);
+}
+
+void source_unview(struct source *s, struct source_view *v)
+{
+	if (v->held != NULL)
+		s->ops->unview(s, v);
+	*v = (struct source_view){ 0 };
+}
+
 void source_announce(struct source *s, uint64_t off, uint64_t n)
 {
 	if (s->ops->announce == NULL || off >= s->size)
@@ -67,6 +80,19 @@ static int memory_read(struct source *s, uint64_t off, void *buf, size_t n, stru
 	return memory_now(s, off, buf, n);
 }
 
+static bool memory_view(struct source *s, uint64_t off, size_t n, struct source_view *out)
+{
+	struct memory_source *m = (struct memory_source *)s;
+	*out = (struct source_view){ span_of(m->bytes + off, n), m };
+	return true;
+}
+
+static void memory_unview(struct source *s, struct source_view *v)
+{
+	(void)s;
+	(void)v;
+}
+
 static void memory_close(struct source *s)
 {
 	free(s);
@@ -77,6 +103,8 @@ struct source *source_memory(const void *bytes, size_t n, const char *name)
 	static const struct source_ops ops = {
 		.read_at = memory_read,
 		.read_now = memory_now,
+		.view = memory_view,
+		.unview = memory_unview,
 		.close = memory_close,
 	};
 	size_t length = strlen(name) + 1;

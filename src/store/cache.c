@@ -244,13 +244,15 @@ struct cache_writer {
 static int begin(struct cache *c, enum folder_kind kind, const struct cache_key *key, unsigned width,
 		 struct cache_writer **out, struct error *err)
 {
-	struct cache_writer *w = calloc(1, sizeof *w);
+	struct cache_writer *w = malloc(sizeof *w);
 	int r = 0;
 	*out = NULL;
 	if (w == NULL) {
 		r = fail(err, ENOMEM, "%s: out of memory", c->folder.path);
 		goto out;
 	}
+	/* Of the chunk only what the header will stand on is zero. */
+	memset(w, 0, offsetof(struct cache_writer, chunk) + HEADER_SIZE);
 	w->cache = c;
 	w->kind = kind;
 	w->key = *key;
@@ -309,24 +311,31 @@ static int write_failed(struct cache_writer *w, int code, const char *what, stru
 		    strerror(code));
 }
 
-static int flush_chunk(struct cache_writer *w, struct error *err)
+static int put(struct cache_writer *w, const uint8_t *from, size_t n, struct error *err)
 {
 	int r = 0;
 	if (w->kind == FOLDER_PIECES) {
-		w->taken += w->n;
-		r = room_take(w->cache->room, w->n, err);
+		w->taken += n;
+		r = room_take(w->cache->room, n, err);
 		if (r != 0) {
 			atomic_fetch_add(&w->cache->failed_writes, 1);
 			w->failed = r;
 			return r;
 		}
 	}
-	r = write_all(w->fd, w->chunk, w->n, w->off);
+	r = write_all(w->fd, from, n, w->off);
 	if (r != 0)
 		return write_failed(w, -r, "write", err);
-	w->off += w->n;
-	w->n = 0;
+	w->off += n;
 	return 0;
+}
+
+static int flush_chunk(struct cache_writer *w, struct error *err)
+{
+	int r = put(w, w->chunk, w->n, err);
+	if (r == 0)
+		w->n = 0;
+	return r;
 }
 
 int cache_write(struct cache_writer *w, const void *ids, size_t tokens, struct error *err)
@@ -339,6 +348,11 @@ int cache_write(struct cache_writer *w, const void *ids, size_t tokens, struct e
 		return fail(err, EINVAL, "%zu ids are more than memory can have", tokens);
 	hash_add(w->hash, from, left);
 	w->header.tokens += tokens;
+	if (left >= CHUNK / 4) {
+		/* Not worth a copy: behind what the chunk has, from where they are. */
+		int r = w->n > 0 ? flush_chunk(w, err) : 0;
+		return r == 0 ? put(w, from, left, err) : r;
+	}
 	while (left > 0) {
 		size_t n = left < CHUNK - w->n ? left : CHUNK - w->n;
 		memcpy(w->chunk + w->n, from, n);

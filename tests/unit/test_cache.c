@@ -258,6 +258,35 @@ static void test_use_is_marked_once_a_minute(void)
 	cache_close(c);
 }
 
+/* Many ids at once take another way than few. */
+static void test_many_ids_at_once(void)
+{
+	enum { FEW = 5, MANY = 400001, ALL = 2 * FEW + MANY };
+	struct cache *c = open_cache();
+	struct cache_key key = store_key(1);
+	struct cache_writer *w;
+	struct cached_piece p;
+	uint8_t *ids = malloc(2 * ALL), *back = malloc(2 * ALL);
+	CU_ASSERT_FATAL(ids != NULL && back != NULL);
+	for (size_t i = 0; i < 2 * ALL; i++)
+		ids[i] = (uint8_t)(i * 31 + i / 256);
+	CU_ASSERT_EQUAL_FATAL(cache_begin(c, &key, 2, &w, NULL), 0);
+	CU_ASSERT_EQUAL(cache_write(w, ids, FEW, NULL), 0);
+	CU_ASSERT_EQUAL(cache_write(w, ids + 2 * FEW, MANY, NULL), 0);
+	CU_ASSERT_EQUAL(cache_write(w, ids + 2 * (FEW + MANY), FEW, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(cache_commit(w, 1, NULL, NULL), 0);
+	cache_close(c);
+	c = open_cache(); /* which looks at the checksum */
+	CU_ASSERT_EQUAL_FATAL(cache_find(c, &key, &p, NULL), 0);
+	CU_ASSERT(p.tokens == ALL && p.source->size == CACHE_HEADER + 2 * ALL);
+	CU_ASSERT_EQUAL(source_read(p.source, CACHE_HEADER, back, 2 * ALL, NULL), 0);
+	CU_ASSERT_EQUAL(memcmp(ids, back, 2 * ALL), 0);
+	source_close(p.source);
+	cache_close(c);
+	free(ids);
+	free(back);
+}
+
 static void test_an_aborted_piece_leaves_nothing(void)
 {
 	struct cache *c = open_cache();
@@ -557,6 +586,7 @@ int main(void)
 		{ "a file under another name", test_a_file_under_another_name },
 		{ "a file made anew is verified anew", test_a_file_made_anew_is_verified_anew },
 		{ "use is marked once a minute", test_use_is_marked_once_a_minute },
+		{ "many ids at once are the same", test_many_ids_at_once },
 		{ "an aborted piece leaves nothing", test_an_aborted_piece_leaves_nothing },
 		{ "a dead writer leaves only a temporary", test_a_dead_writer_leaves_only_a_temporary },
 		{ "a lock excludes other processes", test_a_lock_excludes_other_processes },

@@ -198,7 +198,17 @@ static void test_overlay(void)
 	CU_ASSERT_EQUAL(source_read(o, 0, got, 10, &err), 0); /* before them */
 	CU_ASSERT_EQUAL(memcmp(got, "0123456789", 10), 0);
 	CU_ASSERT_EQUAL(w.reads, 3);
+	struct source_view v, none;
+	CU_ASSERT_FALSE(source_view(o, 11, 2, &none)); /* in two ranges */
+	CU_ASSERT_FALSE(source_view(o, 0, 5, &none));
+	CU_ASSERT_FALSE(source_view(o, 30, 7, &none));
+	CU_ASSERT_TRUE_FATAL(source_view(o, 5, 7, &v));
 	overlay_drop(o, 4);
+	CU_ASSERT_FALSE(source_view(o, 5, 7, &none));
+	CU_ASSERT_EQUAL(v.bytes.n, 7);
+	CU_ASSERT_EQUAL(memcmp(v.bytes.at, "56789ab", 7), 0); /* they stay as long as they are looked at */
+	source_unview(o, &v);
+	source_unview(o, &none);
 	overlay_drop(o, 4711);
 	CU_ASSERT_EQUAL(source_read(o, 5, got, 2, &err), 0);
 	CU_ASSERT_EQUAL(w.reads, 4);

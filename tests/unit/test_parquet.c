@@ -60,13 +60,31 @@ static int see_int(void *arg, bool null, int64_t got, struct error *err)
 struct opened {
 	struct source *source;
 	struct parquet *file;
+	uint8_t *bytes;
 };
+
+/* A source that shows its bytes where they are gives the same as one that is read. */
+static bool in_memory;
+
+static int load_into_memory(struct opened *o, struct error *err)
+{
+	struct source *file = o->source;
+	o->source = NULL;
+	o->bytes = malloc(file->size + 1);
+	int r = o->bytes == NULL ? -ENOMEM : source_read(file, 0, o->bytes, file->size, err);
+	if (r == 0 && (o->source = source_memory(o->bytes, file->size, file->name)) == NULL)
+		r = -ENOMEM;
+	source_close(file);
+	return r;
+}
 
 static int open_data(const char *name, struct opened *o, struct error *err)
 {
 	const char *path = unit_data(name);
 	*o = (struct opened){ 0 };
 	int r = path == NULL ? fail(err, ENOENT, "%s is not there", name) : file_open(path, &o->source, err);
+	if (r == 0 && in_memory)
+		r = load_into_memory(o, err);
 	return r != 0 ? r : parquet_open(o->source, NULL, &o->file, err);
 }
 
@@ -74,6 +92,7 @@ static void close_data(struct opened *o)
 {
 	parquet_close(o->file);
 	source_close(o->source);
+	free(o->bytes);
 }
 
 /* Compares a whole column of a file. */
@@ -371,6 +390,15 @@ static void test_threads(void)
 	close_data(&o);
 }
 
+static void test_in_memory(void)
+{
+	in_memory = true;
+	test_writers();
+	test_odd_files();
+	test_bad_files();
+	in_memory = false;
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -378,6 +406,7 @@ int main(void)
 		{ "nested columns, numbers, many pages", test_odd_files },
 		{ "columns are found by their path", test_columns },
 		{ "damage stays within its row group", test_bad_files },
+		{ "the same of bytes in memory", test_in_memory },
 		{ "a chunk is one read", test_reads },
 		{ "a caller stops, a bound is kept", test_stop_and_limits },
 		{ "many threads read one file", test_threads },
