@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +93,14 @@ static char *make_absolute(const char *path)
 	return out;
 }
 
+/* Whether nobody answers for what is mounted there. The kernel answers stat(2) itself, from what it has kept
+ * of the one that was killed; statfs(2) it always asks. */
+static bool is_dead(const char *absolute)
+{
+	struct statvfs v;
+	return statvfs(absolute, &v) != 0 && errno == ENOTCONN;
+}
+
 int mountpoint_prepare(const char *path, char **absolute, struct error *err)
 {
 	struct stat st;
@@ -100,7 +109,7 @@ int mountpoint_prepare(const char *path, char **absolute, struct error *err)
 		return fail(err, errno, "mountpoint %s: %s", path, strerror(errno));
 	int r = stat(at, &st) == 0 ? 0 : errno;
 	bool ours = is_ours(at);
-	if (r == ENOTCONN && ours) {
+	if (ours && (r == ENOTCONN || is_dead(at))) {
 		log_warning("%s: detaching the dead mount of a fineweb that was killed", at);
 		detach(at);
 		r = stat(at, &st) == 0 ? 0 : errno;

@@ -64,6 +64,22 @@ conf() {
 }
 check "fineweb.conf can be uncommented" conf
 
+# The service: what the unit runs to start, as systemd does; a leading '-' says that a failure does not matter.
+start_service() {
+	sed -n 's/^ExecStart\(Pre\)*=//p' "$top/doc/fineweb@.service" | sed "s#%f#$mnt/service#g; s#/etc/fineweb/%i.conf#$tmp/service.conf#" >"$tmp/starts"
+	[ "$(wc -l <"$tmp/starts")" = 2 ] || return 1
+	while read -r line; do
+		sh -c "${line#-}" </dev/null || [ "$line" != "${line#-}" ] || return 1
+	done <"$tmp/starts"
+	is_mounted "$mnt/service" && [ -e "$mnt/service/rank_1/batch_0000.bin" ]
+}
+service() {
+	printf 'source = %s\nworld_size = 2\nbatch_size = 4\n' "$data/sample/10BT" >"$tmp/service.conf"
+	start_service || return 1
+	kill -9 $(pgrep -f "config=$tmp/service.conf") && wait_for 5 sh -c '! ls "$mnt/service" 2>/dev/null' && start_service && unmount "$mnt/service" && rmdir "$mnt/service"
+}
+check "fineweb@.service starts again after it was killed" service
+
 if command -v systemd-analyze >/dev/null; then
 	units() {
 		mkdir -p "$tmp/units" && cp "$examples/deploy/mnt-fw.mount" "$top/doc/fineweb@.service" "$tmp/units" &&
