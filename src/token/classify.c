@@ -1,6 +1,7 @@
 #include "token/classify.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Of letters alone: U+0100 ... U+02BF (first byte C4 ... CA), U+0400 ... U+047F (D0, D1), U+5000 ... U+9FFF
@@ -28,6 +29,32 @@ static void classify_scalar(const uint8_t *p, size_t blocks, struct masks *out)
 		}
 		out[b] = m;
 	}
+}
+
+static inline size_t count_bits(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+	return (size_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+static size_t spread_scalar(const uint64_t *bits, size_t blocks, size_t at, size_t *out)
+{
+	size_t *start = out;
+	for (size_t b = 0; b < blocks; b++, at += 64) {
+		uint64_t left = bits[b];
+		size_t n = count_bits(left);
+		/* Eight at a time, so that the branch is foreseen. */
+		for (size_t done = 0; done < n; done += 8) {
+			for (size_t i = 0; i < 8; i++) {
+				out[done + i] = at + (unsigned)__builtin_ctzll(left | (uint64_t)1 << 63);
+				left &= left - 1;
+			}
+		}
+		out += n;
+	}
+	return (size_t)(out - start);
 }
 
 #if defined(__x86_64__)
@@ -156,24 +183,56 @@ AVX512 static void classify_avx512(const uint8_t *p, size_t blocks, struct masks
 		};
 	}
 }
+
+#define VBMI2 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
+
+/* Packs the numbers of the bits of a block side by side, and widens them. */
+VBMI2 static size_t spread_vbmi2(const uint64_t *bits, size_t blocks, size_t at, size_t *out)
+{
+	static const uint8_t number[64] = {
+		0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+		22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+		44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+	};
+	const __m512i numbers = _mm512_loadu_si512(number);
+	size_t *start = out;
+	for (size_t b = 0; b < blocks; b++, at += 64) {
+		__m512i first = _mm512_set1_epi64((long long)at);
+		__m512i set = _mm512_maskz_compress_epi8(bits[b], numbers);
+		__m128i low = _mm512_castsi512_si128(set), next = _mm512_extracti32x4_epi32(set, 1);
+		size_t n = (size_t)__builtin_popcountll(bits[b]);
+		_mm512_storeu_si512(out, _mm512_add_epi64(_mm512_cvtepu8_epi64(low), first));
+		_mm512_storeu_si512(out + 8,
+		                    _mm512_add_epi64(_mm512_cvtepu8_epi64(_mm_srli_si128(low, 8)), first));
+		_mm512_storeu_si512(out + 16, _mm512_add_epi64(_mm512_cvtepu8_epi64(next), first));
+		/* In few texts have 64 bytes more than 24 words. */
+		if (n > SPREAD_MORE)
+			spread_scalar(&bits[b], 1, at, out);
+		out += n;
+	}
+	return (size_t)(out - start);
+}
 #endif
 
-static struct classify_path paths[6];
-static const char *names[6];
+static struct classify_path paths[7];
+static const char *names[7];
 
 static void find_paths(void)
 {
 	size_t n = 0;
 #if defined(__x86_64__)
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-		paths[n++] = (struct classify_path){ "avx512", classify_avx512 };
+	bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+	if (wide && __builtin_cpu_supports("avx512vbmi2"))
+		paths[n++] = (struct classify_path){ "vbmi2", classify_avx512, spread_vbmi2 };
+	if (wide)
+		paths[n++] = (struct classify_path){ "avx512", classify_avx512, spread_scalar };
 	if (__builtin_cpu_supports("avx2"))
-		paths[n++] = (struct classify_path){ "avx2", classify_avx2 };
-	paths[n++] = (struct classify_path){ "sse2", classify_sse2 };
+		paths[n++] = (struct classify_path){ "avx2", classify_avx2, spread_scalar };
+	paths[n++] = (struct classify_path){ "sse2", classify_sse2, spread_scalar };
 #endif
-	paths[n++] = (struct classify_path){ "scalar", classify_scalar };
-	paths[n] = (struct classify_path){ "plain", NULL };
+	paths[n++] = (struct classify_path){ "scalar", classify_scalar, spread_scalar };
+	paths[n] = (struct classify_path){ "plain", NULL, NULL };
 	for (size_t i = 0; i <= n; i++)
 		names[i] = paths[i].name;
 }

@@ -20,14 +20,14 @@ static const struct cut_kind kinds[] = {
 	{ split_o200k, 3, true },
 };
 
-void cut_start(struct cut *c, const uint8_t *p, size_t n, split_fn *split, classify_fn *classify)
+void cut_start(struct cut *c, const uint8_t *p, size_t n, split_fn *split, const struct classify_path *path)
 {
 	*c = (struct cut){ .p = p, .n = n, .split = split };
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (kinds[i].split == split)
 			c->kind = &kinds[i];
 	if (split == split_gpt2 || c->kind != NULL)
-		c->classify = classify;
+		c->path = path->run != NULL ? path : NULL;
 }
 
 static size_t cut_plain(struct cut *c, size_t *begin)
@@ -158,28 +158,6 @@ static uint64_t gpt2_block(struct cut *c, struct masks *m, uint64_t valid)
 	return begin;
 }
 
-static inline size_t count_bits(uint64_t x)
-{
-	x -= x >> 1 & UINT64_C(0x5555555555555555);
-	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-	x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
-	return (size_t)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-
-/* Writes at + i for each bit i and returns how many there are; up to 8 more places are overwritten. */
-static inline size_t spread(uint64_t bits, size_t at, size_t *out)
-{
-	size_t n = count_bits(bits);
-	/* Eight at a time, so that the branch is foreseen. */
-	for (size_t done = 0; done < n; done += 8) {
-		for (size_t i = 0; i < 8; i++) {
-			out[done + i] = at + (unsigned)__builtin_ctzll(bits | (uint64_t)1 << 63);
-			bits &= bits - 1;
-		}
-	}
-	return n;
-}
-
 /* A window is 64 bytes from the beginning of a word on, where nothing before counts. Of the words that begin
  * in it those are told whose beginning does not depend on what is behind it: up to this byte. */
 #define WINDOW_SURE 60
@@ -287,7 +265,7 @@ static size_t cut_windows(struct cut *c, size_t *begin)
 		unsigned last = 0;
 		/* With a longer code point so near, a window would tell one word, if any. */
 		if (c->n - c->at >= 64 && (load_u64(p) & UINT64_C(0x8080808080808080)) == 0) {
-			c->classify(p, 1, &m);
+			c->path->run(p, 1, &m);
 			unsigned high = m.high != 0 ? (unsigned)__builtin_ctzll(m.high) : 64;
 			unsigned sure = high > 3 ? high - 3 : 0;
 			words = window(c->kind, p, &m, &sure);
@@ -301,36 +279,37 @@ static size_t cut_windows(struct cut *c, size_t *begin)
 			c->at += c->split(p, c->n - c->at);
 			continue;
 		}
-		k += spread(words & ~((uint64_t)1 << last), c->at, begin + k);
+		words &= ~((uint64_t)1 << last);
+		k += c->path->spread(&words, 1, c->at, begin + k);
 		c->at += last;
 	}
 	return k;
 }
 
-size_t cut_more(struct cut *c, size_t begin[CUT_MOST + 8])
+size_t cut_more(struct cut *c, size_t begin[CUT_MOST + SPREAD_MORE])
 {
 	struct masks m[CUT_BLOCKS];
-	size_t k = 0;
-	if (c->classify == NULL)
+	uint64_t bits[CUT_BLOCKS];
+	if (c->path == NULL)
 		return cut_plain(c, begin);
 	if (c->kind != NULL)
 		return cut_windows(c, begin);
-	size_t blocks = (c->n - c->at) / 64;
+	size_t blocks = (c->n - c->at) / 64, at = c->at;
 	if (blocks > CUT_BLOCKS)
 		blocks = CUT_BLOCKS;
 	if (blocks == 0 && c->at < c->n) {
 		uint8_t tail[64] = { 0 };
 		memcpy(tail, c->p + c->at, c->n - c->at);
-		c->classify(tail, 1, m);
+		c->path->run(tail, 1, m);
 		uint64_t valid = ((uint64_t)1 << (c->n - c->at)) - 1;
-		k = spread(gpt2_block(c, m, valid) & valid, c->at, begin);
+		bits[0] = gpt2_block(c, m, valid) & valid;
 		c->at = c->n;
-		return k;
+		return c->path->spread(bits, 1, at, begin);
 	}
-	c->classify(c->p + c->at, blocks, m);
+	c->path->run(c->p + c->at, blocks, m);
 	for (size_t b = 0; b < blocks; b++) {
-		k += spread(gpt2_block(c, &m[b], UINT64_MAX), c->at, begin + k);
+		bits[b] = gpt2_block(c, &m[b], UINT64_MAX);
 		c->at += 64;
 	}
-	return k;
+	return c->path->spread(bits, blocks, at, begin);
 }

@@ -5,7 +5,7 @@
 
 struct waiting {
 	struct word_key key;
-	size_t hash;
+	uint64_t hash;
 	uint32_t ids[8];
 	unsigned n;
 };
@@ -56,7 +56,7 @@ void dictionary_seed(struct words *w, struct dictionary d, unsigned width)
 				continue;
 			here->key = word_key_at(form[which], sizeof form[which], 0, length);
 			here->hash = word_hash(here->key);
-			__builtin_prefetch(&w->at[here->hash & w->mask], 1);
+			__builtin_prefetch(&w->at[words_place(w, here->hash)], 1);
 			if (++n < AHEAD)
 				continue;
 			for (size_t i = 0; i < n; i++)

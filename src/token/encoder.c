@@ -13,15 +13,15 @@ struct encoder {
 	struct merge merge;
 	struct buffer text;   /* a text made valid and normalised, where it was not */
 	struct buffer normal; /* what it is made in */
-	classify_fn *classify;
-	size_t begin[CUT_MOST + 16]; /* where words begin */
+	const struct classify_path *path;
+	size_t begin[CUT_MOST + SPREAD_MORE + 8]; /* where words begin */
 };
 
 struct encoder *encoder_new(const struct tokenizer *t)
 {
 	struct encoder *e = calloc(1, sizeof *e);
 	if (e != NULL)
-		*e = (struct encoder){ .t = t, .classify = classify_paths()->run };
+		*e = (struct encoder){ .t = t, .path = classify_paths() };
 	return e;
 }
 
@@ -49,7 +49,7 @@ int encoder_use(struct encoder *e, const char *path)
 {
 	for (const struct classify_path *p = classify_paths(); p->name != NULL; p++) {
 		if (strcmp(p->name, path) == 0) {
-			e->classify = p->run;
+			e->path = p;
 			return 0;
 		}
 	}
@@ -96,10 +96,11 @@ static int64_t encode_long(struct encoder *e, const uint8_t *p, size_t n, void *
 
 /* Encodes a word that was not found at the first look, and keeps its ids. Number of ids, -ENOMEM or -ENOTSUP.
  */
-static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, size_t hash,
-                             void *ids, size_t done, unsigned width)
+static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, struct word_key key, void *ids,
+                             size_t done, unsigned width)
 {
 	const struct words *w = &e->t->words;
+	uint64_t hash = word_hash(key);
 	const struct word *known = n <= WORD_BYTES ? words_find(w, key, hash) : NULL;
 	if (known != NULL)
 		return word_put(known, ids, done, width);
@@ -132,40 +133,50 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 /* Words are looked up in two steps, many at a time, so that their places in memory are fetched together. */
 #define AHEAD 64
 
+/* A word, and where it may be. */
 struct look {
 	struct word_key key;
-	size_t hash;
 	const struct word *here;
+	const uint8_t *at;
 };
 
 /* Inlined for each width, which is then a constant. */
 #define ALWAYS static inline __attribute__((always_inline))
 
+ALWAYS void look_for(struct look *look, const struct words *w, const uint8_t *at, size_t length,
+                     struct word_key key)
+{
+	look->key = key;
+	look->here = &w->at[words_place(w, word_hash(key))];
+	look->at = at;
+	__builtin_prefetch(look->here);
+	if (__builtin_expect(length > WORD_BYTES && length <= WORD_LONGEST, 0))
+		__builtin_prefetch(&w->slot[words_long_hash(at, length) & (w->slots - 1)]);
+}
+
 ALWAYS int64_t encode_words(struct encoder *e, const uint8_t *p, size_t n, const size_t *begin, size_t words,
                             void *ids, size_t done, unsigned width)
 {
 	const struct words *w = &e->t->words;
-	struct look look[AHEAD];
-	const struct word *at = w->at;
-	size_t mask = w->mask, from = begin[0];
-	for (size_t i = 0; i < words; i++) {
-		size_t next = begin[i + 1], length = next - from;
-		look[i].key = word_key_at(p, n, from, length);
-		look[i].hash = word_hash(look[i].key);
-		look[i].here = &at[look[i].hash & mask];
-		__builtin_prefetch(look[i].here);
-		if (length > WORD_BYTES && length <= WORD_LONGEST)
-			__builtin_prefetch(&w->slot[words_long_hash(p + from, length) & (w->slots - 1)]);
-		from = next;
+	struct look look[AHEAD + 1], *end = look + words, *sure = end, *l = look;
+	/* Of words so near to the end fewer bytes can be read. */
+	while (sure > look && n - begin[sure - look - 1] < 16)
+		sure--;
+	for (; l < sure; l++, begin++) {
+		const uint8_t *at = p + begin[0];
+		size_t length = begin[1] - begin[0];
+		look_for(l, w, at, length, word_key_in(at, length));
 	}
-	for (size_t i = 0; i < words; i++) {
-		const struct word *here = look[i].here;
-		if (word_is(here, look[i].key)) {
-			done += word_put(here, ids, done, width);
+	for (; l < end; l++, begin++)
+		look_for(l, w, p + begin[0], begin[1] - begin[0],
+		         word_key_at(p, n, begin[0], begin[1] - begin[0]));
+	end->at = p + begin[0];
+	for (l = look; l < end; l++) {
+		if (__builtin_expect(word_is(l->here, l->key), 1)) {
+			done += word_put(l->here, ids, done, width);
 			continue;
 		}
-		int64_t count = encode_unseen(e, p + begin[i], begin[i + 1] - begin[i], look[i].key,
-		                              look[i].hash, ids, done, width);
+		int64_t count = encode_unseen(e, l->at, (size_t)(l[1].at - l->at), l->key, ids, done, width);
 		if (count < 0)
 			return count;
 		done += (size_t)count;
@@ -178,7 +189,7 @@ ALWAYS int64_t encode_valid(struct encoder *e, const uint8_t *p, size_t n, void 
 	struct cut c;
 	size_t *begin = e->begin, words = 0;
 	int64_t done = 0;
-	cut_start(&c, p, n, e->t->split, e->classify);
+	cut_start(&c, p, n, e->t->split, e->path);
 	while (words > 0 || c.at < n) {
 		/* The last word found so far ends where the next one begins. */
 		words += cut_more(&c, begin + words);

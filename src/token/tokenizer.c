@@ -250,7 +250,7 @@ static void seed(struct tokenizer *t)
 {
 	enum { AHEAD = 128 };
 	struct word_key key[AHEAD];
-	size_t hash[AHEAD];
+	uint64_t hash[AHEAD];
 	uint32_t ids[AHEAD], n = 0;
 	t->seeded = t->whole;
 	for (uint32_t id = 0; t->whole && id <= t->vocab.n; id++) {
@@ -266,7 +266,7 @@ static void seed(struct tokenizer *t)
 			continue;
 		key[n] = word_key_at(t->vocab.bytes, t->vocab.at[t->vocab.n], t->vocab.at[id], token.n);
 		hash[n] = word_hash(key[n]);
-		__builtin_prefetch(&t->words.at[hash[n] & t->words.mask], 1);
+		__builtin_prefetch(&t->words.at[words_place(&t->words, hash[n])], 1);
 		ids[n++] = id;
 	}
 }

@@ -90,13 +90,14 @@ int textstream_put(struct textstream *s, const void *part, size_t n, struct buff
 /* Nothing follows: appends the last ids. 0, -ENOMEM, -ENOTSUP. */
 int textstream_end(struct textstream *s, struct buffer *ids, struct error *err);
 
-/* Where a text that is whole in memory, n > 0 bytes, may be cut so that both sides are encoded as if together: at
- * `most` bytes or before, else as near behind it as is easily found; n where there is no such place. */
+/* Where a text that is whole in memory, n > 0 bytes, may be cut so that both sides are encoded as if
+ * together: at `most` bytes or before, else as near behind it as is easily found; n where there is no such
+ * place. */
 size_t textstream_cut(const void *text, size_t n, size_t most);
 
-/* The instruction sets that the encoder has a path for on this machine ("avx512", "avx2", "sse2", "scalar",
- * "plain"), best first, NULL behind the last. All give the same ids; a new encoder has the best. encoder_use
- * chooses one by name: 0, or -EINVAL. */
+/* The instruction sets that the encoder has a path for on this machine ("vbmi2", "avx512", "avx2", "sse2",
+ * "scalar", "plain"), best first, NULL behind the last. All give the same ids; a new encoder has the best.
+ * encoder_use chooses one by name: 0, or -EINVAL. */
 const char *const *encoder_paths(void);
 int encoder_use(struct encoder *e, const char *path);
 

@@ -31,6 +31,7 @@ int words_make(struct words *w, size_t most)
 		return -ENOMEM;
 	*w = (struct words){ .at = (struct word *)(void *)at,
 		             .mask = entries - 1,
+		             .shift = 64 - (unsigned)__builtin_ctzll(entries),
 		             .slots = slots,
 		             .room = room,
 		             .mapped = bytes };
@@ -85,7 +86,7 @@ static inline void pack(const uint32_t *ids, unsigned n, unsigned width, uint64_
 		two[i / each] |= place(ids[i], i % each, width);
 }
 
-bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+bool words_add(const struct words *w, struct word_key key, uint64_t hash, const uint32_t *ids, unsigned n,
                unsigned width)
 {
 	uint64_t two[2];
@@ -93,7 +94,7 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 		return false;
 	pack(ids, n, width, two);
 	for (size_t i = 0; i < WORD_PLACES; i++) {
-		struct word *e = &w->at[(hash ^ i) & w->mask];
+		struct word *e = &w->at[words_place(w, hash) ^ i];
 		uint64_t hi = 0;
 		if (!atomic_compare_exchange_strong_explicit(&e->hi, &hi, BUSY, memory_order_relaxed,
 		                                             memory_order_relaxed)) {
@@ -111,14 +112,14 @@ bool words_add(const struct words *w, struct word_key key, size_t hash, const ui
 	return false;
 }
 
-bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+bool words_seed(struct words *w, struct word_key key, uint64_t hash, const uint32_t *ids, unsigned n,
                 unsigned width)
 {
 	uint64_t two[2];
 	size_t left = atomic_load_explicit(w->left, memory_order_relaxed);
 	pack(ids, n, width, two);
 	for (size_t i = 0; left > 0 && i < WORD_PLACES; i++) {
-		struct word *e = &w->at[(hash ^ i) & w->mask];
+		struct word *e = &w->at[words_place(w, hash) ^ i];
 		if (atomic_load_explicit(&e->hi, memory_order_relaxed) != 0)
 			continue;
 		atomic_store_explicit(w->left, left - 1, memory_order_relaxed);

@@ -32,7 +32,8 @@ struct word {
 
 struct words {
 	struct word *at;
-	size_t mask;          /* entries - 1 */
+	size_t mask;          /* entries - 1, a power of two less one */
+	unsigned shift;       /* of a hash, to a place */
 	_Atomic size_t *left; /* how many may be added */
 	/* What does not fit into an entry: a slot has 32 bits of the hash and, in 8 bytes, where the record
 	 * is; 0 is empty. A record is two bytes of length, two of how many ids, the ids and the word. */
@@ -63,38 +64,48 @@ static inline struct word_key word_key(const uint8_t *p, size_t n)
 	return key;
 }
 
-/* The key of the word of `length` bytes at i of a text of n bytes; of a word that is too long, one that no
- * word has. */
-static inline struct word_key word_key_at(const uint8_t *p, size_t n, size_t i, size_t length)
+/* The key of the word of `length` bytes at p, of which 16 can be read; of a word that is too long, one that
+ * no word has. */
+static inline struct word_key word_key_in(const uint8_t *p, size_t length)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	if (length <= WORD_BYTES && i + 16 <= n) {
-		struct word_key key;
-		memcpy(&key, p + i, sizeof key);
-		key.lo &= word_mask[length].lo;
-		key.hi = (key.hi & word_mask[length].hi) | (uint64_t)length << 56;
-		return key;
-	}
-#endif
-	if (length > WORD_BYTES)
+	if (__builtin_expect(length > WORD_BYTES, 0))
 		return (struct word_key){ .hi = UINT64_MAX };
-	return word_key(p + i, length);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	struct word_key key;
+	memcpy(&key, p, sizeof key);
+	key.lo &= word_mask[length].lo;
+	key.hi = (key.hi & word_mask[length].hi) | (uint64_t)length << 56;
+	return key;
+#else
+	return word_key(p, length);
+#endif
 }
 
-static inline size_t word_hash(struct word_key key)
+/* The same of the word at i of a text of n bytes. */
+static inline struct word_key word_key_at(const uint8_t *p, size_t n, size_t i, size_t length)
 {
-	__uint128_t m = (__uint128_t)(key.lo ^ UINT64_C(0x9E3779B97F4A7C15)) *
-	                (key.hi ^ UINT64_C(0xD6E8FEB86659FD93));
-	return (size_t)((uint64_t)m ^ (uint64_t)(m >> 64));
+	return length > WORD_BYTES || n - i >= 16 ? word_key_in(p + i, length) : word_key(p + i, length);
+}
+
+/* Its upper bits are the best ones. */
+static inline uint64_t word_hash(struct word_key key)
+{
+	return (key.lo + key.hi * UINT64_C(0xD6E8FEB86659FD93)) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* The first place where a word with this hash may be. */
+static inline size_t words_place(const struct words *w, uint64_t hash)
+{
+	return (size_t)(hash >> w->shift);
 }
 
 /* Entries are looked for in this many places, so that no text can make a search long. */
 #define WORD_PLACES 8
 
-static inline const struct word *words_find(const struct words *w, struct word_key key, size_t hash)
+static inline const struct word *words_find(const struct words *w, struct word_key key, uint64_t hash)
 {
 	for (size_t i = 0; i < WORD_PLACES; i++) {
-		const struct word *e = &w->at[(hash ^ i) & w->mask];
+		const struct word *e = &w->at[words_place(w, hash) ^ i];
 		uint64_t hi = atomic_load_explicit(&e->hi, memory_order_acquire);
 		if (hi == key.hi && atomic_load_explicit(&e->lo, memory_order_relaxed) == key.lo)
 			return e;
@@ -132,11 +143,11 @@ static inline unsigned word_put(const struct word *e, void *ids, size_t done, un
 }
 
 /* Keeps 1 ... word_most(width) ids of a word, where there is room: false when there is none. */
-bool words_add(const struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+bool words_add(const struct words *w, struct word_key key, uint64_t hash, const uint32_t *ids, unsigned n,
                unsigned width);
 
 /* The same before any other thread knows of w, for a word that is not there. */
-bool words_seed(struct words *w, struct word_key key, size_t hash, const uint32_t *ids, unsigned n,
+bool words_seed(struct words *w, struct word_key key, uint64_t hash, const uint32_t *ids, unsigned n,
                 unsigned width);
 
 /* The hash of a word of more than 15 bytes. */
