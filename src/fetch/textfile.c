@@ -10,17 +10,23 @@
 #include "fetch/overlay.h"
 #include "format/jsonl.h"
 
+/* A file that some thread is opening, on its stack; who wants the same file waits for it and shares what comes
+ * of it, or every one of them would wait for a server that is not there, one after another. */
 struct opening {
 	uint32_t file;
-	struct opening *next; /* on the stack of who opens */
+	unsigned waiters; /* who must see the result before it goes */
+	bool ended;
+	int result;
+	struct error error;
+	struct opening *next;
 };
 
 struct textfiles {
 	struct textfiles_options options;
 	char *column;
 	pthread_mutex_t lock;
-	pthread_cond_t opened;
-	struct opening *opening; /* files that some thread is opening: nobody else does */
+	pthread_cond_t opened; /* some opening has ended, or was seen by all that waited for it */
+	struct opening *opening;
 	struct textfile *open[TEXTFILES_OPEN];
 	uint64_t clock;
 };
@@ -201,50 +207,73 @@ static struct textfile *use(struct textfiles *t, struct textfile *f)
 	return f;
 }
 
-static bool is_opening(const struct textfiles *t, uint32_t file)
-{
-	const struct opening *o = t->opening;
-	while (o != NULL && o->file != file)
-		o = o->next;
-	return o != NULL;
-}
-
-/* Under the lock, which it lets go meanwhile: opens a file that nobody else is opening. */
+/* Under the lock, which it lets go meanwhile: opens a file that nobody else is opening, and uses it. */
 static int open_alone(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
 {
 	struct opening self = { .file = file, .next = t->opening }, **at = &t->opening;
+	struct textfile *f = NULL;
 	t->opening = &self;
 	pthread_mutex_unlock(&t->lock);
-	int r = textfile_open(t, file, out, err);
+	self.result = textfile_open(t, file, &f, &self.error);
 	pthread_mutex_lock(&t->lock);
 	while (*at != &self)
 		at = &(*at)->next;
 	*at = self.next;
+	if (self.result == 0) {
+		keep(t, f);
+		*out = use(t, f);
+	} else if (err != NULL) {
+		*err = self.error;
+	}
+	self.ended = true;
 	pthread_cond_broadcast(&t->opened);
+	while (self.waiters > 0)
+		pthread_cond_wait(&t->opened, &t->lock);
+	return self.result;
+}
+
+static struct opening *opening_of(const struct textfiles *t, uint32_t file)
+{
+	struct opening *o = t->opening;
+	while (o != NULL && o->file != file)
+		o = o->next;
+	return o;
+}
+
+/* Under the lock: waits until somebody has opened a file. 0, or what it failed with. */
+static int await(struct textfiles *t, struct opening *o, struct error *err)
+{
+	o->waiters++;
+	while (!o->ended)
+		pthread_cond_wait(&t->opened, &t->lock);
+	int r = o->result;
+	if (r != 0 && err != NULL)
+		*err = o->error;
+	if (--o->waiters == 0)
+		pthread_cond_broadcast(&t->opened);
 	return r;
 }
 
 int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
 {
 	bool still = t->options.still(t->options.arg, file);
-	struct textfile *gone = NULL, *f;
+	struct textfile *gone = NULL, *f = NULL;
+	struct opening *o;
 	int r = 0;
 	pthread_mutex_lock(&t->lock);
-	while (is_opening(t, file))
-		pthread_cond_wait(&t->opened, &t->lock);
-	f = find(t, file);
+	while (r == 0 && (o = opening_of(t, file)) != NULL)
+		r = await(t, o, err);
+	if (r == 0)
+		f = find(t, file);
 	if (f != NULL && !still) {
 		if (drop(t, f))
 			gone = f;
 		f = NULL;
 	}
-	if (f == NULL) {
-		r = open_alone(t, file, &f, err);
-		if (r == 0)
-			keep(t, f);
-	}
-	if (r == 0)
+	if (f != NULL)
 		*out = use(t, f);
+	else if (r == 0)
+		r = open_alone(t, file, out, err);
 	pthread_mutex_unlock(&t->lock);
 	if (gone != NULL)
 		textfile_close(gone);

@@ -288,13 +288,17 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 	return r;
 }
 
-/* Lets go what a fetch holds. again: the file gave an error and is to be opened anew. */
-static void let_go(struct pieces *p, struct entry *e, bool again)
+/* Lets go what a fetch holds, which ended with r. After what may pass the file stays open, or a footer of megabytes
+ * would be fetched for each attempt; only its next request takes another way. */
+static void let_go(struct pieces *p, struct entry *e, int r, const struct error *err)
 {
+	bool passing = r != 0 && err->again;
 	if (e->text != NULL) {
 		for (unsigned i = 0; i < e->ranges; i++)
 			overlay_drop(e->text->source, e->range_off[i]);
-		textfiles_put(p->o.files, e->text, again);
+		if (passing)
+			source_doubt(e->text->source);
+		textfiles_put(p->o.files, e->text, r != 0 && !passing);
 	}
 	cache_unlock(e->lock);
 	if (e->range_bytes > 0) {
@@ -400,6 +404,8 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		e->memory = res->memory;
 		e->bytes = res->bytes;
 		p->memory_bytes += e->bytes;
+		if (!res->found)
+			p->came_ns = piece_clock();
 		*(res->found ? &p->counters.hits : &p->counters.misses) += 1;
 		list_add(&p->ready, e);
 		pieces_trim(p);
@@ -471,9 +477,12 @@ static void make_entry(struct pieces *p, struct entry *e, struct tools *tools)
 	struct error err = { 0 };
 	bool fetched = e->text != NULL;
 	int r = fetched ? -ENOENT : find_cached(p, e, &res, &err);
+	/* Of what is streamed from a server nothing has come yet. */
+	if (r == -ENOENT && fetched && e->ranges == 0 && given_up(p, e, &err) != 0)
+		r = -err.code;
 	if (r == -ENOENT)
 		r = make_now(p, e, tools, &e->key, &res, &err);
-	let_go(p, e, r != 0);
+	let_go(p, e, r, &err);
 	finish(p, e, r, &res, &err);
 }
 
@@ -492,12 +501,13 @@ static void fetch_entry(struct pieces *p, struct entry *e)
 	pthread_mutex_unlock(&p->lock);
 	if (found || r != 0) {
 		if (!found)
-			let_go(p, e, true);
+			let_go(p, e, r, &err);
 		finish(p, e, r, &res, &err);
 		return;
 	}
 	pthread_mutex_lock(&p->lock);
-	p->came_ns = piece_clock();
+	if (e->ranges > 0)
+		p->came_ns = piece_clock();
 	e->state = STATE_FETCHED;
 	piece_enqueue(p, e);
 	pthread_mutex_unlock(&p->lock);
@@ -604,5 +614,5 @@ void workers_join(struct pieces *p)
 	/* What was fetched and not made any more. */
 	for (int q = 0; q < 3; q++)
 		for (struct entry *e = p->queue[q].first; e != NULL; e = e->next)
-			let_go(p, e, false);
+			let_go(p, e, 0, NULL);
 }

@@ -13,7 +13,7 @@ from tap import FINEWEB, TMP, Mount, code, digest, equal, ok, read, say, until
 
 CARD, FAR, FAR6 = os.environ["card"], os.environ["far"], os.environ["far6"]
 URL = sys.argv[1]
-RETRY = 4
+RETRY = 3
 # Says when it begins, then with what and when its read ended; a signal that is caught interrupts the read.
 READER = """
 import errno, os, signal, sys, time
@@ -107,8 +107,19 @@ def speeds(m, warm, zeros):
     }
 
 
-def mounted_while_away(m):
-    """m has retry=RETRY and everything counted; some of file 0 is cached, files 2 and 3 are cold."""
+def in_time(readers, what):
+    """All of them end with ETIMEDOUT, when retry is over."""
+    ends = [r.end() for r in readers]
+    first, last = min(at for _, at in ends) - readers[0].begun, max(at - r.begun for r, (_, at) in zip(readers, ends))
+    say("# %s: %d reads ended after %.2f to %.2f s, retry=%d" % (what, len(ends), first, last, RETRY))
+    equal({w for w, _ in ends}, {"ETIMEDOUT"}, "%s: a read of what is not cached is ETIMEDOUT" % what)
+    ok(first > RETRY - 0.5, "%s: and not before retry" % what, first)
+    ok(last < RETRY + 2, "%s: nor much later, whoever else waits" % what, last)
+
+
+def mounted_while_away(m, streaming):
+    """Both have retry=RETRY and everything counted; of m some of file 0 is cached, files 2 and 3 are cold; in the memory of the
+    other no piece has room, so that who makes one fetches it."""
     warm = [k for k in range(max(touching(0, {0})))]
     cold = sorted(touching(2) | touching(3))
     for k in warm:
@@ -120,17 +131,13 @@ def mounted_while_away(m):
     cut()
     begun = time.monotonic()
     readers = [Reader(batch(m, k)) for k in cold[1:49:2]]
+    others = [Reader(batch(streaming, max(touching(f, {p})) - 1)) for f in (1, 3) for p in (0, 1, 2) if touching(f, {p})]
     during = speeds(m, warm, "00")
     say("# microseconds before %s, during %s" % tuple(", ".join("%s %.0f" % i for i in s.items()) for s in (before, during)))
     ok(during["read"] < 4 * before["read"] + 300, "a cached batch reads as fast as before, while %d readers wait" % len(readers), before, during)
     ok(max(during[k] for k in during if k != "read") < 1000, "ls and stat take less than a millisecond", during)
-    ends = [r.end() for r in readers]
-    words, last = {w for w, _ in ends}, max(at - r.begun for r, (_, at) in zip(readers, ends))
-    equal(words, {"ETIMEDOUT"}, "a read of what is not cached is ETIMEDOUT")
-    first = min(at for _, at in ends) - readers[0].begun
-    say("# %d reads ended after %.2f to %.2f s, retry=%d" % (len(ends), first, last, RETRY))
-    ok(first > RETRY - 0.5, "and not before retry", first)
-    ok(last < RETRY + 2, "nor much later, whoever else waits", last)
+    in_time(readers, "fetched ahead")
+    in_time(others, "streamed")
     say("# the network was away for %.1f s" % (time.monotonic() - begun))
 
 
@@ -145,6 +152,11 @@ def uncounted():
               "what is counted before a server that is not there reads right")
         us = median_us(os.stat, [batch(m, k, "000") for k in known])
         ok(us < 1000, "and stat takes less than a millisecond", us)
+        p = subprocess.Popen(["ls", str(m / "rank_0")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        took = seconds(p.wait, 30)
+        ok(p.returncode == -signal.SIGINT and took < 0.5, "SIGINT ends a listing that waits", p.returncode, took)
         beyond = batch(m, max(touching(1)))
         for what, function, path in (("ls", os.listdir, m / "rank_0"), ("stat", os.stat, beyond), ("epoch.bin", os.stat, m / "rank_0/epoch.bin")):
             begun = time.monotonic()
@@ -152,12 +164,6 @@ def uncounted():
             took = time.monotonic() - begun
             say("# %s: %s after %.1f s" % (what, have, took))
             ok(have in ("ETIMEDOUT", "EIO") and took < RETRY + 2, "%s beyond it fails, in time" % what, have, took)
-        time.sleep(10)
-        p = subprocess.Popen(["ls", str(m / "rank_0")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(1)
-        p.send_signal(signal.SIGINT)
-        took = seconds(p.wait, 30)
-        ok(p.returncode == -signal.SIGINT and took < 0.5, "SIGINT ends a listing that waits", p.returncode, took)
         took = seconds(lambda: (subprocess.run(["umount", str(m.path)], check=True), m.process.wait(30)))
         ok(took < 1.5, "and it can be unmounted at once", took)
 
@@ -244,12 +250,12 @@ def main():
     k = max(touching(2))
     with Mount(sources, "%s,%s,retry=60" % (BY_PIECE, fresh("long")), foreground=True) as long, \
             Mount(sources, "%s,%s,retry=%d" % (BY_PIECE, fresh("short"), RETRY), foreground=True) as short, \
+            Mount(sources, "%s,%s,retry=%d,memory=500K" % (BY_PIECE, fresh("stream"), RETRY), foreground=True) as streaming, \
             Mount(sources, "%s,%s,retry=60" % (BY_PIECE, fresh("leave")), foreground=True) as leave:
-        for m in (long, short, leave):
+        for m in (long, short, streaming, leave):
             until(20, lambda: m.dataset()["batches"] is not None)
         with away():
-            cut()
-            mounted_while_away(short)
+            mounted_while_away(short, streaming)
             interrupted(long)
             reader = Reader(batch(long, k))
             new_mounts()

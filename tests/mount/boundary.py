@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from parquet import BYTE_ARRAY, INT64, Writer  # noqa: E402
 
 RANKS, B, T, PER_SECOND = 8, 4, 1024, 1000000
-FILES, GROUPS, SECONDS = 3, 8, 8
+FILES, GROUPS, SECONDS = 3, 8, 6
 STEP = RANKS * B * T
 NOISE = 0.05  # of a machine that does other things
 
