@@ -566,21 +566,6 @@ static int background_step(struct counter *c, struct error *err)
 	return r;
 }
 
-/* What will not pass by itself, as a server that refuses: logged once, and who asks is told so without asking the
- * server for as long as a failed piece is remembered. */
-static void fail_for_now(struct dataset *d, int r, const struct error *err)
-{
-	int64_t now = dataset_clock();
-	pthread_mutex_lock(&d->lock);
-	bool known = d->count_error == -r && now < d->count_failed_ns;
-	d->count_error = -r;
-	if (!known)
-		d->count_failed_ns = now + (int64_t)PIECE_FAILED_S * 1000000000;
-	pthread_mutex_unlock(&d->lock);
-	if (!known)
-		log_warning("cannot count: %s: %s", errno_name(-r), err->text);
-}
-
 static bool same_object(const struct dataset_object *a, const struct dataset_object *b)
 {
 	return a->kind == b->kind && a->val == b->val && a->epoch == b->epoch && a->rank == b->rank &&
@@ -644,7 +629,7 @@ static bool requests_step(struct counter *c, struct error *err)
 			c->asked_not_before_ns = pause_ns(err);
 			r = -EAGAIN;
 		} else if (r < 0 && r != -EAGAIN && !stopped && r != -EINTR) {
-			fail_for_now(d, r, err);
+			requests_refuse(d, r, err);
 		}
 		if (r == 0 || r == -EAGAIN)
 			continue;

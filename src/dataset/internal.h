@@ -148,6 +148,9 @@ int requests_start(struct dataset *d, struct error *err);
 void requests_stop(struct dataset *d);
 /* Some piece changed: pieces_options.changed. */
 void requests_changed(void *dataset);
+/* Counting met what will not pass by itself, as a server that refuses: logged once, and who asks is told so at once,
+ * without asking the server, for as long as a failed piece is remembered. */
+void requests_refuse(struct dataset *d, int r, const struct error *err);
 void requests_add(struct request_list *l, struct dataset_request *r);
 void requests_remove(struct request_list *l, struct dataset_request *r);
 

@@ -152,6 +152,19 @@ static void *watch_thread(void *arg)
 	return NULL;
 }
 
+void requests_refuse(struct dataset *d, int r, const struct error *err)
+{
+	int64_t now = dataset_clock();
+	pthread_mutex_lock(&d->lock);
+	bool known = d->count_error == -r && now < d->count_failed_ns;
+	d->count_error = -r;
+	if (!known)
+		d->count_failed_ns = now + (int64_t)PIECE_FAILED_S * 1000000000;
+	pthread_mutex_unlock(&d->lock);
+	if (!known)
+		log_warning("cannot count: %s: %s", errno_name(-r), err->text);
+}
+
 static void ask(struct dataset_request *r, struct dataset *d, const struct dataset_object *o)
 {
 	r->dataset = d;
