@@ -84,11 +84,17 @@ static void add_dataset(struct sheet *s, const json_t *d)
 
 static void add_stats(struct sheet *s, const json_t *t)
 {
-	char a[SHEET_NUMBER], b[SHEET_NUMBER];
+	char a[SHEET_NUMBER], b[SHEET_NUMBER], c[SHEET_NUMBER], d[SHEET_NUMBER];
 	uint64_t hits = number(t, "cache_hits"), all = hits + number(t, "cache_misses");
 	sheet_line(s, "up", "%" PRIu64 " s", number(t, "uptime_seconds"));
 	sheet_line(s, "read", "%s in %s reads", sheet_bytes_text((double)number(t, "bytes_read"), a),
 	           sheet_count_text(number(t, "reads"), b));
+	if (number(t, "reads") > 0)
+		sheet_line(s, "", "which took: half at most %s, 90 %% %s, 99 %% %s, the longest %s",
+		           sheet_time_text(number(t, "read_p50_us"), a),
+		           sheet_time_text(number(t, "read_p90_us"), b),
+		           sheet_time_text(number(t, "read_p99_us"), c),
+		           sheet_time_text(number(t, "read_max_us"), d));
 	sheet_line(s, "fetched", "%s in %s requests, %" PRIu64 " tried again",
 	           sheet_bytes_text((double)number(t, "bytes_fetched"), a),
 	           sheet_count_text(number(t, "requests"), b), number(t, "retries"));

@@ -72,21 +72,6 @@ static const char *bytes_rate_text(const struct sample *s, const char *kind, con
 	return sheet_bytes_text(rate(s, kind, key), buf);
 }
 
-static const char *time_text(uint64_t us, char buf[SHEET_NUMBER])
-{
-	double v = (double)us;
-	const char *unit = "us";
-	if (us >= 1000000) {
-		v /= 1e6;
-		unit = "s";
-	} else if (us >= 1000) {
-		v /= 1e3;
-		unit = "ms";
-	}
-	snprintf(buf, SHEET_NUMBER, v >= 100 || unit[0] == 'u' ? "%.0f %s" : "%.1f %s", v, unit);
-	return buf;
-}
-
 static void clock_text(char buf[16])
 {
 	time_t t = time(NULL);
@@ -128,7 +113,7 @@ static void column_text(const struct sample *s, const struct column *c, char buf
 	else if (c->form == VALUE_BYTES)
 		sheet_bytes_text((double)v, buf);
 	else if (c->form == VALUE_TIME)
-		time_text(v, buf);
+		sheet_time_text(v, buf);
 	else
 		snprintf(buf, SHEET_NUMBER, "%" PRIu64, v);
 }
@@ -194,7 +179,7 @@ static int add_kind(struct buffer *b, const struct sample *s, const char *kind, 
 	r |= buffer_printf(b, "%10s", n);
 	for (size_t k = 0; k < 4; k++)
 		r |= buffer_printf(b, "%10s",
-		                   reads == 0 ? "-" : time_text(info_number(s->now, kind, keys[k]), n));
+		                   reads == 0 ? "-" : sheet_time_text(info_number(s->now, kind, keys[k]), n));
 	return r | buffer_printf(b, "\n");
 }
 

@@ -40,6 +40,21 @@ const char *sheet_bytes_text(double v, char buf[SHEET_NUMBER])
 	return buf;
 }
 
+const char *sheet_time_text(uint64_t us, char buf[SHEET_NUMBER])
+{
+	double v = (double)us;
+	const char *unit = "us";
+	if (us >= 1000000) {
+		v /= 1e6;
+		unit = "s";
+	} else if (us >= 1000) {
+		v /= 1e3;
+		unit = "ms";
+	}
+	snprintf(buf, SHEET_NUMBER, v >= 100 || unit[0] == 'u' ? "%.0f %s" : "%.1f %s", v, unit);
+	return buf;
+}
+
 json_t *sheet_string(const char *text)
 {
 	if (text == NULL)

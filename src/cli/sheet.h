@@ -25,6 +25,9 @@ struct sheet {
 const char *sheet_count_text(uint64_t v, char buf[SHEET_NUMBER]);
 const char *sheet_bytes_text(double v, char buf[SHEET_NUMBER]);
 
+/* "950 us", "1.2 ms", "3.4 s", of microseconds. */
+const char *sheet_time_text(uint64_t us, char buf[SHEET_NUMBER]);
+
 /* key NULL: not in the object. label NULL: not for people. value NULL: null in the object, no line. */
 void sheet_text(struct sheet *s, const char *key, const char *label, const char *value);
 /* after stands behind the number, as " tokens". */

@@ -20,6 +20,7 @@ if command -v promtool >/dev/null; then
 else
 	skip "promtool finds nothing wrong with it" "no promtool"
 fi
+check "info says how long reads took" sh -c 'fineweb info "$mnt" | grep -qE "which took: half at most [0-9.]+ (us|ms|s), 90 % .*, the longest [0-9.]+ (us|ms|s)$"'
 lines() {
 	COLUMNS=80 timeout 2.3 fineweb info "$mnt" --watch >"$tmp/lines"
 	[ $? = 124 ] && [ "$(wc -l <"$tmp/lines")" -ge 2 ] && head -n 1 "$tmp/lines" | grep -q '^time .*reads/s .* p50 .* p99 .* max .*errors$' &&
