@@ -25,7 +25,7 @@ BUILD, TMP, SIZE = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(flo
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 RANKS = TOP / "src/token/vocab/r50k_base.tiktoken"
 CPUS = len(os.sched_getaffinity(0))
-FILES = max(4, 2 * CPUS)
+FILES = 8 * CPUS
 EOT = 50256
 MISSING = []
 PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
@@ -277,8 +277,8 @@ def main():
         warnings.simplefilter("ignore")
         counts_of = [sum(1 + int(n) for n in pyarrow.parquet.read_table(f, columns=["token_count"])["token_count"].to_pylist())
                      for f in sorted((TMP / "snappy").iterdir())]
-        peer("tiktoken, datasets.map (nanoGPT)", len(PARTS) // 2, nanogpt)
-        peer("tiktoken, a pool (build-nanogpt)", len(PARTS) // 2, build_nanogpt)
+        peer("tiktoken, datasets.map (nanoGPT)", CPUS, nanogpt)
+        peer("tiktoken, a pool (build-nanogpt)", CPUS, build_nanogpt)
         try:
             path = make_tokenizer_json()
             from transformers import PreTrainedTokenizerFast
@@ -286,7 +286,7 @@ def main():
         except ImportError as e:
             print("without datatrove and the guide's loop: %s" % e)
         else:
-            peer("datatrove, DocumentTokenizer", len(PARTS) // 2, datatrove, path)
+            peer("datatrove, DocumentTokenizer", CPUS, datatrove, path)
             peer("GPT2 tokenizer, one loop (the guide)", 1, guide, fast)
         data = b"".join(f.read_bytes() for f in sorted((TMP / "out.snappy").glob("*.bin")))
         if (TMP / "edufineweb_train_000001.npy").exists():
