@@ -180,7 +180,6 @@ static bool has_room(const struct maker *m)
 	return c.bytes <= bound && m->out->ids.n + m->out->starts.ids.n <= bound - c.bytes;
 }
 
-#define SPARE_MOST (8u << 20) /* bytes of a buffer that waits for the next piece */
 
 /* The ids are on disk: where they were is good for those of the next piece. */
 static void keep_spare(struct maker *m)

@@ -18,6 +18,8 @@
 #include "store/cache.h"
 #include "token/tokenizer.h"
 
+#define SPARE_MOST (8u << 20) /* bytes of a buffer that is kept for another piece */
+
 struct make_options {
 	uint32_t groups;     /* row groups of a piece */
 	int64_t bos, eos;    /* -1: none */

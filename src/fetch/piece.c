@@ -9,6 +9,7 @@
 #include "base/block.h"
 #include "base/checked.h"
 #include "base/lock.h"
+#include "fetch/make.h"
 #include "fetch/table.h"
 
 #define DISK_REST_S 30 /* that a disk is left alone which did not give back a piece */
@@ -50,7 +51,10 @@ static void destroy(struct pieces *p, struct entry *e)
 {
 	p->memory_bytes -= e->bytes;
 	source_close(e->source);
-	free(e->memory);
+	if (p->o.documents && e->memory != NULL && e->bytes <= SPARE_MOST && p->n_spares < SPARES)
+		p->spares[p->n_spares++] = (struct buffer){ .at = e->memory, .room = e->bytes };
+	else
+		free(e->memory);
 	starts_free(&e->starts);
 	free(e);
 }
@@ -360,6 +364,8 @@ void pieces_free(struct pieces *p)
 	for (size_t i = 0; i < BUCKETS; i++)
 		while (p->table[i] != NULL)
 			forget(p, p->table[i]);
+	while (p->n_spares > 0)
+		buffer_free(&p->spares[--p->n_spares]);
 	tokenizer_close(p->tokenizer);
 	early_free(p->o.early);
 	pthread_cond_destroy(&p->work);

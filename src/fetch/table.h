@@ -51,6 +51,7 @@ struct list {
 };
 
 #define BUCKETS 4096
+#define SPARES 8
 
 struct pieces {
 	struct pieces_options o;
@@ -62,6 +63,8 @@ struct pieces {
 	struct list queue[3];    /* by priority: pieces that are made in one go, and those that are fetched */
 	struct list to_fetch[3]; /* pieces of remote files */
 	struct list ready, failed;
+	struct buffer spares[SPARES]; /* of pieces that nobody will want again, for the next ones */
+	unsigned n_spares;
 	uint64_t memory_bytes;  /* of pieces without a disk */
 	uint64_t fetched_bytes; /* that wait for a thread that makes tokens of them */
 	int64_t disk_again_ns; /* the cache's disk failed: until then it is not used */

@@ -69,21 +69,24 @@ static void of_cache(struct result *out, const struct cached_piece *c)
 	};
 }
 
-static int of_made(struct result *out, struct made *m, const char *name, struct error *err)
+static int of_made(struct pieces *p, struct result *out, struct made *m, const char *name, struct error *err)
 {
 	if (m->cached.source != NULL) {
 		of_cache(out, &m->cached);
 		m->cached.source = NULL;
 		return 0;
 	}
-	/* The buffer doubled while it grew: what it does not need goes back. */
-	uint8_t *exact = realloc(m->ids.at, m->ids.n > 0 ? m->ids.n : 1);
-	if (exact != NULL)
-		m->ids.at = exact;
+	/* The buffer doubled while it grew: what it does not need goes back, unless it soon is another piece's. */
+	if (!p->o.documents || m->ids.room > SPARE_MOST) {
+		uint8_t *exact = realloc(m->ids.at, m->ids.n > 0 ? m->ids.n : 1);
+		if (exact != NULL)
+			m->ids.at = exact;
+		m->ids.room = m->ids.n;
+	}
 	*out = (struct result){
-		.tokens = m->tokens, .documents = m->documents, .memory = m->ids.at, .bytes = m->ids.n
+		.tokens = m->tokens, .documents = m->documents, .memory = m->ids.at, .bytes = m->ids.room
 	};
-	out->source = source_memory(out->memory, out->bytes, name);
+	out->source = source_memory(out->memory, m->ids.n, name);
 	m->ids = (struct buffer){ 0 };
 	if (out->source != NULL)
 		return 0;
@@ -121,6 +124,10 @@ static int make_now(struct pieces *p, struct entry *e, struct tools *tools, cons
 		.documents = p->o.documents,
 		.keep = p->o.keep && p->o.remote(p->o.arg, e->file),
 	};
+	pthread_mutex_lock(&p->lock);
+	if (tools->spare.at == NULL && p->n_spares > 0)
+		tools->spare = p->spares[--p->n_spares];
+	pthread_mutex_unlock(&p->lock);
 	struct made m;
 	int64_t begun = piece_clock();
 	r = p->o.tokens != NULL ? make_token_piece(p->o.files, e->file, &t, first, n, &mo, key, &m, err)
@@ -138,7 +145,7 @@ static int make_now(struct pieces *p, struct entry *e, struct tools *tools, cons
 	uint64_t text_bytes = m.text_bytes;
 	struct starts starts = m.starts;
 	m.starts = (struct starts){ 0 };
-	r = of_made(out, &m, "piece in memory", err);
+	r = of_made(p, out, &m, "piece in memory", err);
 	made_free(&m);
 	out->text_bytes = text_bytes;
 	out->starts = starts;
