@@ -10,7 +10,8 @@
 
 struct early;
 
-/* Starts to open it; the strings must last until early_take or early_free. NULL: there is no thread for it. */
+/* Starts to open it; the strings must last until early_take or early_free. NULL: there is no thread for it.
+ */
 struct early *early_open(const char *tokenizer, const char *pattern);
 /* Waits for it and hands it over, once: 0 or what tokenizer_open says. */
 int early_take(struct early *e, struct tokenizer **out, struct error *err);

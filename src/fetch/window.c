@@ -6,7 +6,7 @@
 
 #define FILL_GAIN 2.0
 #define GAIN 1.25
-#define GROWS 1.25     /* a rate so many times as high is a higher one */
+#define GROWS 1.25 /* a rate so many times as high is a higher one */
 #define FLAT_ROUNDS 3
 
 void window_init(struct window *w, uint64_t most)
@@ -42,8 +42,8 @@ static int64_t shortest(const struct window *w)
 	return w->quick[0] < w->quick[1] ? w->quick[0] : w->quick[1];
 }
 
-/* What was measured two turns ago is forgotten; but where the window held nothing back, little came because little
- * was wanted. */
+/* What was measured two turns ago is forgotten; but where the window held nothing back, little came because
+ * little was wanted. */
 static void turn(struct window *w, int64_t now_ns)
 {
 	if (now_ns - w->turn_ns < WINDOW_TURN_NS)

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/checked.h"
+#include "io/spare.h"
+
 #define IDLE_MS 60000
 
 struct loop {
@@ -17,8 +20,11 @@ struct loop {
 	struct loop_job *first, *last; /* submitted and not seen by the thread yet */
 	pthread_t thread;
 	bool started, ending;
-	struct loop_job *running; /* of the thread alone */
+	/* of the thread alone */
+	struct loop_job *running;
 	int64_t looked_ms;
+	struct spares spares;
+	curl_socket_t taken; /* of the spares, and libcurl does not know yet that it is connected */
 };
 
 int64_t loop_now_ms(void)
@@ -28,7 +34,8 @@ int64_t loop_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out, struct error *err)
+int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out,
+             struct error *err)
 {
 	struct loop *l = calloc(1, sizeof *l);
 	if (l == NULL)
@@ -70,6 +77,36 @@ static void cut(struct loop *l, struct loop_job *job, enum loop_end end)
 	finish(l, job, end, CURLE_OK);
 }
 
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct loop *l = arg;
+	struct spare_address to = { .n = a->addrlen, .type = a->socktype, .protocol = a->protocol };
+	(void)purpose;
+	memcpy(&to.at, &a->addr, min_u64(a->addrlen, sizeof to.at));
+	l->taken = spares_take(&l->spares, &to, loop_now_ms());
+	if (l->taken >= 0)
+		return l->taken;
+	spares_begin(&l->spares, &to, loop_now_ms());
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+static int is_connected(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	struct loop *l = arg;
+	(void)purpose;
+	bool is = l->taken >= 0 && fd == l->taken;
+	l->taken = -1;
+	return is ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
+}
+
+static void use_spares(struct loop *l, CURL *easy)
+{
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, l);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, is_connected);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, l);
+}
+
 static CURLMcode take_submitted(struct loop *l)
 {
 	CURLMcode m = CURLM_OK;
@@ -83,6 +120,7 @@ static CURLMcode take_submitted(struct loop *l)
 		job->next = l->running;
 		l->running = job;
 		curl_easy_setopt(job->easy, CURLOPT_PRIVATE, job);
+		use_spares(l, job->easy);
 		/* libcurl looks for a connection at the first step, and then for no other. */
 		curl_multi_setopt(l->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)job->share);
 		if (curl_multi_add_handle(l->multi, job->easy) != CURLM_OK)
@@ -145,8 +183,10 @@ static void *loop_thread(void *arg)
 			m = curl_multi_perform(l->multi, &unused);
 		take_ended(l);
 		look_after(l);
+		int spare_ms = spares_age(&l->spares, loop_now_ms());
+		int idle_ms = spare_ms >= 0 ? spare_ms : IDLE_MS;
 		if (m == CURLM_OK)
-			m = curl_multi_poll(l->multi, NULL, 0, l->running != NULL ? POLL_MS : IDLE_MS, NULL);
+			m = curl_multi_poll(l->multi, NULL, 0, l->running != NULL ? POLL_MS : idle_ms, NULL);
 		if (m != CURLM_OK) {
 			fail_all(l);
 			nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
@@ -155,6 +195,7 @@ static void *loop_thread(void *arg)
 		ending = l->ending;
 		pthread_mutex_unlock(&l->lock);
 	}
+	spares_age(&l->spares, INT64_MAX);
 	/* Here, where SIGPIPE is blocked: closing TLS writes. */
 	curl_multi_cleanup(l->multi);
 	l->multi = NULL;

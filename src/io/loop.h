@@ -18,9 +18,10 @@
 
 struct loop;
 
-/* idle: connections that are kept open for later transfers, at most. stop: whether all is to end; called in the
- * loop's thread. 0 or -ENOMEM. The thread starts with the first transfer. */
-int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out, struct error *err);
+/* idle: connections that are kept open for later transfers, at most. stop: whether all is to end; called in
+ * the loop's thread. 0 or -ENOMEM. The thread starts with the first transfer. */
+int loop_new(unsigned idle, bool (*stop)(const void *arg), const void *arg, struct loop **out,
+             struct error *err);
 /* Joins the thread and closes the connections. No transfer may be under way. NULL-safe. */
 void loop_free(struct loop *l);
 

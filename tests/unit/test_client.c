@@ -2,17 +2,21 @@
 #include "unit/server.h"
 #include "unit/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/access.h"
 #include "io/http.h"
 #include "io/link.h"
 #include "io/pace.h"
 #include "io/redirect.h"
+#include "io/spare.h"
 
 static uint64_t requests(struct http *h)
 {
@@ -119,6 +123,53 @@ static void stops_many_callers(void)
 	for (int i = 0; i < 2 && took > 100; i++)
 		took = stop_many();
 	CU_ASSERT(took <= 100);
+}
+
+/* A server of which only the queue of connections is used. */
+static int listens(struct spare_address *at)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	*at = (struct spare_address){ .n = sizeof a, .type = SOCK_STREAM };
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(fd, 8), 0);
+	socklen_t n = sizeof a;
+	getsockname(fd, (struct sockaddr *)&a, &n);
+	memcpy(&at->at, &a, sizeof a);
+	return fd;
+}
+
+static void connects_ahead(void)
+{
+	struct spares s = { 0 };
+	struct spare_address one, two;
+	char byte = 0;
+	int server = listens(&one), other = listens(&two);
+	CU_ASSERT_EQUAL(spares_take(&s, &one, 0), -1);
+	spares_begin(&s, &one, 0);
+	spares_begin(&s, &one, 0);
+	int there = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	CU_ASSERT_EQUAL(spares_take(&s, &two, 1), -1);
+	int here = spares_take(&s, &one, 1);
+	CU_ASSERT_FATAL(here >= 0);
+	CU_ASSERT_EQUAL(send(here, "x", 1, 0), 1);
+	CU_ASSERT_EQUAL(recv(there, &byte, 1, 0), 1);
+	/* It was one, and an address has its spare once. */
+	CU_ASSERT_EQUAL(spares_take(&s, &one, 1), -1);
+	spares_begin(&s, &one, 1);
+	CU_ASSERT_EQUAL(spares_age(&s, 1), -1);
+	close(here);
+	close(there);
+	/* One that the server ended is none; nor is one that was kept for long. */
+	spares_begin(&s, &two, 1);
+	CU_ASSERT_EQUAL(spares_age(&s, 1), SPARE_MS);
+	there = accept4(other, NULL, NULL, SOCK_CLOEXEC);
+	close(there);
+	CU_ASSERT_EQUAL(spares_take(&s, &two, 2), -1);
+	CU_ASSERT_EQUAL(spares_age(&s, SPARE_MS + 1), -1);
+	close(server);
+	close(other);
 }
 
 static void doubts_once(void)
@@ -332,6 +383,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{ "leaves a server alone that asks for it", leaves_servers_alone },
 		{ "stops many callers at once", stops_many_callers },
+		{ "connects once ahead of need", connects_ahead },
 		{ "takes another way after damage", doubts_once },
 		{ "asks through a proxy", uses_proxies },
 		{ "tries each address of a server", tries_each_address },
