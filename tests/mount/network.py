@@ -267,6 +267,17 @@ def hanging():
         say("# %.1f s after it went on" % took)
 
 
+def handshakes():
+    """Who takes a connection and says nothing: no TLS, no tunnel."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        for what, source, env in (("a server that says nothing", "https://127.0.0.1:%d/x.parquet" % port, {}),
+                                  ("a proxy that says nothing", "https://dual.test:1/x.parquet", {"https_proxy": "http://127.0.0.1:%d" % port})):
+            status, said, took = refused(source, **env)
+            ok(status == 32 and "timeout" in said and took < 6, "%s: says so, in time" % what, status, said, took)
+            say("# after %.1f s: %s" % (took, said))
+
+
 def main():
     addresses()
     refused_port()
@@ -274,6 +285,7 @@ def main():
     proxies()
     certificates()
     hanging()
+    handshakes()
 
 
 main()
