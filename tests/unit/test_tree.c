@@ -548,6 +548,15 @@ static void test_readables(void)
 	CU_ASSERT_EQUAL(tree_wait_text(t, a.inode, NULL), 0);
 	read_text(a.inode, again, sizeof again);
 	CU_ASSERT_STRING_EQUAL(text, again);
+	CU_ASSERT(tree_text_at_hand(t, a.inode, again, 100));
+	fake.cold = 4; /* batches 3, 7, ... are not at hand */
+	CU_ASSERT_FALSE(tree_text_at_hand(t, a.inode, again, 100));
+	fake.cold = 0;
+	/* For .json the source is read; a .bin is no text. */
+	CU_ASSERT_FALSE(tree_text_at_hand(
+	        t, inode_pack((struct inode){ .form = FORM_JSON, .epoch = 2, .rank = 1, .number = 3 }), again,
+	        100));
+	CU_ASSERT_FALSE(tree_text_at_hand(t, must_find("rank_1/batch_0003.bin"), again, 100));
 	CU_ASSERT_EQUAL(find_error("rank_1/batch_0040.txt"), -ENOENT);
 	CU_ASSERT_EQUAL(find_error("val/rank_1/batch_0002.json"), -ENOENT);
 	CU_ASSERT_EQUAL(find_error("val/rank_1/batch_0001.json"), -EAGAIN);
