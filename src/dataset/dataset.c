@@ -627,6 +627,8 @@ void dataset_stats(struct dataset *d, struct dataset_stats *out)
 	out->cache_errors = p.disk_errors;
 	out->memory_bytes = p.memory_bytes;
 	out->queue_length = p.queued;
+	out->flight_bytes = p.flight;
+	out->window_bytes = p.window;
 	out->bytes_fetched = h.bytes;
 	out->requests = h.requests;
 	if (views_get(d->views, false, d->options.epoch, &view, NULL) == 0) {

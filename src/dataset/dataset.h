@@ -57,7 +57,7 @@ void dataset_counts(struct dataset *d, bool val, struct dataset_counts *out);
 struct dataset_stats {
 	uint64_t cache_hits, cache_misses, pieces_fetched, pieces_tokenized, pieces_cut, pieces_filled,
 		bytes_fetched, requests, retries, errors, cache_errors, blocks_counted, memory_bytes, queue_length,
-		uptime_seconds;
+		flight_bytes, window_bytes, uptime_seconds;
 };
 void dataset_stats(struct dataset *d, struct dataset_stats *out);
 

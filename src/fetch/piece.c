@@ -310,7 +310,7 @@ void pieces_counters(struct pieces *p, struct pieces_counters *out)
 	pthread_mutex_lock(&p->lock);
 	*out = p->counters;
 	out->memory_bytes = p->memory_bytes + p->fetched_bytes;
-	out->window = p->window.size;
+	out->window = p->o.any_remote ? p->window.size : 0;
 	out->flight = p->window.flight;
 	out->ahead = p->o.any_remote ? fetchers_useful(p) : 0;
 	for (int q = 0; q < 3; q++)

@@ -109,7 +109,7 @@ int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key
 struct pieces_counters {
 	uint64_t hits, misses, fetched, tokenized, retries, errors, disk_errors, memory_bytes, queued;
 	uint64_t made_ns, encoded_ns; /* that threads made pieces, and encoded meanwhile */
-	uint64_t window, flight;      /* bytes that may be under way, and that are */
+	uint64_t window, flight;      /* bytes that may be under way (0: no file is remote), and that are */
 	unsigned ahead;               /* pieces that it pays to ask for ahead */
 };
 void pieces_counters(struct pieces *p, struct pieces_counters *out);

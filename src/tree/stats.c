@@ -144,6 +144,8 @@ static const struct {
 	{ "blocks_counted", true, "Blocks whose tokens are counted" },
 	{ "memory_bytes", true, "Bytes of buffers" },
 	{ "queue_length", true, "Pieces that wait to be made" },
+	{ "flight_bytes", true, "Bytes of pieces that servers were asked for and that have not come yet" },
+	{ "window_bytes", true, "How many such bytes are worth having under way at once" },
 	{ "uptime_seconds", true, "Seconds since the mount was made" },
 };
 #define NUMBERS (sizeof numbers / sizeof numbers[0])
@@ -172,6 +174,8 @@ static void get_numbers(struct stats *s, uint64_t out[NUMBERS])
 		d.blocks_counted,
 		d.memory_bytes,
 		d.queue_length,
+		d.flight_bytes,
+		d.window_bytes,
 		d.uptime_seconds,
 	};
 	memcpy(out, all, sizeof all);

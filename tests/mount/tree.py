@@ -102,7 +102,7 @@ def texts():
     ok(len(one) == len(two) == size == os.stat(mnt / "stats.json").st_size, "stats.json keeps its size", len(one), len(two), size)
     have = json.loads(two)
     want = {"reads", "bytes_read", "cache_hits", "cache_misses", "pieces_fetched", "pieces_tokenized", "pieces_cut", "pieces_filled",
-            "ahead_reads", "ahead_bytes", "bytes_fetched", "requests", "retries", "errors", "cache_errors", "blocks_counted", "memory_bytes", "queue_length", "uptime_seconds",
+            "ahead_reads", "ahead_bytes", "bytes_fetched", "requests", "retries", "errors", "cache_errors", "blocks_counted", "memory_bytes", "queue_length", "flight_bytes", "window_bytes", "uptime_seconds",
             "read_p50_us", "read_p90_us", "read_p99_us", "read_max_us", "kinds"}
     equal(set(have), want, "stats.json has its keys")
     ok(have["bytes_read"] > json.loads(one)["bytes_read"] and have["blocks_counted"] >= 1, "stats.json is made anew for each read", one.strip(), two.strip())
