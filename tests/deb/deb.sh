@@ -107,6 +107,27 @@ card() {
 		[ "$(echo "Hello, world!" | fineweb encode | fineweb decode)" = "Hello, world!" ]'
 }
 check "the card of commands in the README" card
+# And each of its lines as it stands there, on the sample and a mount of it.
+typed() {
+	awk '/^## Without a mount/ { in_it = 1 } in_it && /^```/ { if (code++) exit; next } code' "$top/README.md" |
+		sed 's/  *#.*//; s#/data/parquet#/usr/share/finewebfs/sample#g; s#/data/shards#/tmp/shards#; s/5-9/5-6/' >"$root/tmp/card"
+	# hexdump is not in the smallest system.
+	inside apt-get -q -y install --no-install-recommends bsdextrautils || return 1
+	[ "$(wc -l <"$root/tmp/card")" -ge 10 ] && inside mount -t fuse fineweb /mnt/fw || return 1
+	wrong=0
+	while read -r line; do
+		case $line in
+		*--watch) line="timeout 3 $line; [ \$? = 124 ]" ;;
+		*bench) line="$line --help" ;;
+		esac
+		inside sh -c "cd /tmp && $line" </dev/null >"$tmp/typed" 2>&1 && [ -s "$tmp/typed" ] && ! grep -q "not found" "$tmp/typed" || case $line in
+		*">"*) [ -s "$root/tmp/five.npy" ] ;;
+		*) false ;;
+		esac || { echo "$line"; cat "$tmp/typed"; wrong=1; }
+	done <"$root/tmp/card"
+	inside umount /mnt/fw && return $wrong
+}
+check "each of its lines as it stands there" typed
 remove() {
 	inside dpkg -r fineweb && [ ! -e "$root/usr/bin/fineweb" ] && [ ! -L "$root/sbin/mount.fineweb" ]
 }
