@@ -99,6 +99,12 @@ static void add_memory(struct sheet *s, const struct plan *p)
 		            u.total / GIB, largest);
 	}
 	sheet_json(s, "memory", list);
+	sheet_plain(
+	        s, "%s",
+	        "16 bytes a parameter: ZeRO (Rajbhandari et al. 2020, 3.1); activations: Korthikanti et al.\n"
+	        "2022, equations 1, 2, 6; flash: Dao et al. 2022; logits: float32 and their gradient, 8 "
+	        "BTV;\n"
+	        "context: CUDA's own, assumed. The largest batch is the most that fits, without a reserve.");
 }
 
 static void add_batch(struct sheet *s, const struct plan *p)
@@ -146,9 +152,11 @@ static void add_run(struct sheet *s, const struct plan *p)
 	                     "tokenizer_keeps_up", tokenizes));
 	sheet_line(s, "steps", "%s for %s tokens", sheet_count_text((uint64_t)steps, n),
 	           sheet_count_text(p->tokens, m));
-	sheet_line(s, "time", "%.1f hours at %.0f %% of %.0f TFLOP/s: %s tokens/s, %.2f GFLOP a token",
-	           seconds / 3600, 100 * p->mfu, (double)p->flops / 1e12, sheet_count_text((uint64_t)rate, n),
-	           operations / 1e9);
+	sheet_line(
+	        s, "time",
+	        "%.1f hours at %.0f %% of %.0f TFLOP/s: %s tokens/s, %.2f GFLOP a token (PaLM, appendix B)",
+	        seconds / 3600, 100 * p->mfu, (double)p->flops / 1e12, sheet_count_text((uint64_t)rate, n),
+	        operations / 1e9);
 	sheet_line(s, "reads", "%s in all, %s/s", sheet_bytes_text(bytes, b), sheet_bytes_text(read, n));
 	sheet_line(s, "the mount", "%s: batches at hand come at %.0f MB/s%s",
 	           reads ? "keeps up" : "does not keep up on one node", p->mount_bytes / 1e6, more);

@@ -19,7 +19,8 @@ def calculate_memory_requirement(batch_size, seq_len, vocab_size, hidden_dim, nu
 
 
 p = load("plan", "--json")
-near(p["calculate_memory_requirement"]["total_gib"], calculate_memory_requirement(32, 1024, 50257, 768, 12), "the guide's formula")
+near(p["calculate_memory_requirement"]["total_gib"], calculate_memory_requirement(32, 1024, 50257, 768, 12),
+     "the guide's formula")
 p = load("plan", "--json", "--batch-size", 64, "--seq-len", 512, "--model", "gpt2-355M")
 near(p["calculate_memory_requirement"]["total_gib"], calculate_memory_requirement(64, 512, 50257, 1024, 24), "of other sizes")
 
@@ -79,13 +80,17 @@ ok(not r["measured"] and r["read_keeps_up"], "without a bench the numbers are ty
 ok(b"typical" in run(*words)[1] and b"--bench FILE" in run(*words)[1], "which the output says")
 bench.write_text(json.dumps(rows))
 r = load(*words, "--json", "--bench", bench)["run"]
-equal((r["measured"], r["mount_bytes_per_second"], r["tokenizer_bytes_per_second"], r["read_keeps_up"]), (True, 1e6, 6e7, False),
+keys = ("measured", "mount_bytes_per_second", "tokenizer_bytes_per_second", "read_keeps_up")
+equal([r[k] for k in keys], [True, 1e6, 6e7, False],
       "--bench takes the mount's speed, and the threads' together")
 ok(b"as measured" in run(*words, "--bench", bench)[1], "and says whose they are")
 rows["mount_first"] = None
 bench.write_text(json.dumps(rows))
 r = load(*words, "--json", "--bench", bench)["run"]
 equal((r["mount_bytes_per_second"], r["read_keeps_up"]), (7e8, True), "where nothing could be mounted, that of the batches")
+out = run("plan", "--tokens", "10B")[1].decode()
+missing = [w for w in ("Korthikanti", "Rajbhandari", "Dao et al.", "PaLM", "calculate_memory_requirement") if w not in out]
+equal(missing, [], "each formula has its source beside it")
 code, out, err = run("plan", "--gpu-mem", "1G")
 ok(code == 0 and b"not one sequence fits" in out and b"MOUNTPOINT" not in out, "too little memory", out)
 print("# end")
