@@ -207,7 +207,11 @@ static void store(struct maker *m)
 	if (r == 0)
 		r = cache_write(m->writer, out->ids.at, out->ids.n / m->o->width, &cause);
 	if (r == 0) {
+		if (m->o->waits != NULL)
+			m->o->waits(m->o->arg, true);
 		r = cache_commit(m->writer, out->documents, &out->cached, &cause);
+		if (m->o->waits != NULL)
+			m->o->waits(m->o->arg, false);
 		m->writer = NULL;
 	}
 	if (r == 0) {

@@ -27,6 +27,9 @@ struct make_options {
 	size_t spill;        /* a piece with more bytes goes straight to disk */
 	size_t most;         /* bytes of a piece in memory at most, where there is no disk */
 	struct cache *cache; /* NULL: none */
+	/* Begins and ends a wait for the disk, in which another piece may be made. NULL: nobody wants to know. */
+	void (*waits)(void *arg, bool begins);
+	void *arg;
 	struct buffer *spare; /* of the caller: what ids were in, for the next piece */
 	bool documents;      /* notes where documents begin; then only what spills goes to disk ... */
 	bool keep;           /* ... or what the cache has room for, and where documents begin with it */

@@ -96,9 +96,26 @@ static int of_made(struct pieces *p, struct result *out, struct made *m, const c
 
 /* What a thread makes pieces with. */
 struct tools {
+	struct pieces *pieces;
+	enum role role;
 	struct encoder *encoder;
 	struct buffer spare;
 };
+
+/* A thread that waits for the disk makes nothing: its processor is for others. */
+static void waits(void *arg, bool begins)
+{
+	struct tools *t = arg;
+	struct pieces *p = t->pieces;
+	pthread_mutex_lock(&p->lock);
+	if (begins) {
+		p->making[t->role]--;
+		pthread_cond_broadcast(&p->work);
+	} else {
+		p->making[t->role]++;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
 
 static int make_now(struct pieces *p, struct entry *e, struct tools *tools, const struct cache_key *key,
                     struct result *out, struct error *err)
@@ -120,6 +137,8 @@ static int make_now(struct pieces *p, struct entry *e, struct tools *tools, cons
 		.spill = (size_t)min_u64(p->o.memory / 32, 64u << 20),
 		.most = (size_t)(p->o.memory / 8 * 3),
 		.cache = pieces_cache(p),
+		.waits = waits,
+		.arg = tools,
 		.spare = &tools->spare,
 		.documents = p->o.documents,
 		.keep = p->o.keep && p->o.remote(p->o.arg, e->file),
@@ -524,7 +543,7 @@ static void *work(void *arg)
 {
 	struct worker w = *(struct worker *)arg;
 	struct pieces *p = w.pieces;
-	struct tools tools = { 0 };
+	struct tools tools = { .pieces = p, .role = w.role };
 	struct list *queues = w.role == ROLE_FETCHER ? p->to_fetch : p->queue;
 	pthread_cond_t *cond = w.role == ROLE_FETCHER ? &p->fetch : &p->work;
 	free(arg);

@@ -1,6 +1,7 @@
 /* Overlays, and pieces made of JSONL in memory: once for all who want them, again where that may help, and no
  * more often. */
 #define _GNU_SOURCE
+#include "unit/scratch.h"
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -13,6 +14,8 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/span.h"
+#include "fetch/make.h"
 #include "fetch/overlay.h"
 #include "fetch/piece.h"
 #include "fetch/textfile.h"
@@ -373,10 +376,55 @@ static void test_many_at_once(void)
 	memory = 64 << 20;
 }
 
+static void count_waits(void *arg, bool begins)
+{
+	unsigned *n = arg;
+	CU_ASSERT_EQUAL(begins, *n % 2 == 0);
+	(*n)++;
+}
+
+/* While a piece is synced to the disk its maker says so, and where its ids were the next piece's are. */
+static void test_make(void)
+{
+	char *dir = scratch_make();
+	struct cache *c = NULL;
+	struct tokenizer *t = NULL;
+	struct buffer spare = { 0 };
+	unsigned waits = 0;
+	begin(lines, false);
+	CU_ASSERT_EQUAL_FATAL(cache_open(&(struct cache_options){ .dir = dir, .size = 1 << 20 }, &c, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tokenizer_open("gpt2", NULL, &t, NULL), 0);
+	struct encoder *e = encoder_new(t);
+	struct make_options mo = { .groups = 1, .bos = 50256, .eos = -1, .width = 2, .spill = 1 << 20, .most = 1 << 20,
+		                   .cache = c, .waits = count_waits, .arg = &waits, .spare = &spare };
+	uint8_t *place = NULL;
+	for (uint8_t i = 0; i < 3; i++) {
+		struct cache_key key = { .bytes = { i, 1 } };
+		struct made m;
+		uint8_t ids[10];
+		CU_ASSERT_EQUAL_FATAL(make_piece(files, 0, 0, e, &mo, &key, &m, NULL), 0);
+		CU_ASSERT_EQUAL(waits, 2u * (i + 1u));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(m.cached.source);
+		CU_ASSERT_EQUAL(m.tokens, 10);
+		CU_ASSERT_EQUAL(source_read(m.cached.source, CACHE_HEADER, ids, sizeof ids, NULL), 0);
+		CU_ASSERT(load_u16(ids) == 50256 && load_u16(ids + 2) == 15496 && load_u16(ids + 8) == 0);
+		CU_ASSERT(spare.at != NULL && (place == NULL || place == spare.at));
+		place = spare.at;
+		made_free(&m);
+	}
+	buffer_free(&spare);
+	encoder_free(e);
+	tokenizer_close(t);
+	cache_close(c);
+	end();
+	scratch_remove(dir);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{ "an overlay reads from memory what it has", test_overlay },
+		{ "a piece that goes to the disk", test_make },
 		{ "sixteen readers, one piece, one fetch", test_once_for_all },
 		{ "what may pass is tried again", test_tries_again },
 		{ "a failure is kept, with its text", test_failure_is_kept },
