@@ -292,31 +292,21 @@ static bool is_cjk(uint32_t c)
 	return (c >= 0x4E00 && c <= 0x9FA5) || (c >= 0x3040 && c <= 0x30FF);
 }
 
-/* Where the first two cuts are, no run goes on: their code points have a set of their own. */
+/* Where the first two cuts are, no run goes on: what is on their other side has a set of its own. The third
+ * cuts what is within `cjk` like all else. */
 #define CUT (1u << 31)
 
-static inline unsigned at_deepseek(const uint8_t *p, size_t i, unsigned *length)
+static inline unsigned at_deepseek(const uint8_t *p, size_t i, bool cjk, unsigned *length)
 {
 	uint32_t c = utf8_take(p + i, length);
 	unsigned set = SET(unicode_class(c));
-	return set == NUMBER || is_cjk(c) ? CUT : set;
+	return set == NUMBER || is_cjk(c) != cjk ? CUT : set;
 }
 
-static size_t run_deepseek(const uint8_t *p, size_t n, size_t i, unsigned set)
+static size_t run_deepseek(const uint8_t *p, size_t n, size_t i, bool cjk, unsigned set)
 {
 	unsigned length;
-	while (i < n && (at_deepseek(p, i, &length) & set) != 0)
-		i += length;
-	return i;
-}
-
-static size_t cut_deepseek(const uint8_t *p, size_t n)
-{
-	unsigned length;
-	size_t i = 0;
-	if (at(p, 0, &length) == NUMBER)
-		return numbers(p, n, 3);
-	while (i < n && is_cjk(utf8_take(p + i, &length)))
+	while (i < n && (at_deepseek(p, i, cjk, &length) & set) != 0)
 		i += length;
 	return i;
 }
@@ -327,14 +317,15 @@ static bool is_ascii_letter(uint8_t c)
 }
 
 /* Code points that nothing matches: all up to one that begins a match. The first is known to begin none. */
-static size_t unmatched(const uint8_t *p, size_t n)
+static size_t unmatched(const uint8_t *p, size_t n, bool cjk)
 {
 	unsigned length, next;
 	utf8_take(p, &length);
 	for (size_t i = length; i < n; i += length) {
-		if (at_deepseek(p, i, &length) != SET(UNICODE_OTHER))
+		if (at_deepseek(p, i, cjk, &length) != SET(UNICODE_OTHER))
 			return i;
-		if (i + length < n && (at_deepseek(p, i + length, &next) & (LETTER | SET(UNICODE_MARK))) != 0)
+		if (i + length < n &&
+		    (at_deepseek(p, i + length, cjk, &next) & (LETTER | SET(UNICODE_MARK))) != 0)
 			return i;
 	}
 	return n;
@@ -344,24 +335,28 @@ size_t split_deepseek3(const uint8_t *p, size_t n)
 {
 	const unsigned letters = LETTER | SET(UNICODE_MARK);
 	unsigned length, next_length;
-	unsigned set = at_deepseek(p, 0, &length);
+	bool cjk = is_cjk(utf8_take(p, &length));
+	unsigned set = at_deepseek(p, 0, cjk, &length);
 	if (set == CUT)
-		return cut_deepseek(p, n);
+		return numbers(p, n, 3);
 	if (p[0] < 0x80 && (set & PUNCT) != 0 && n > 1 && is_ascii_letter(p[1])) {
 		size_t i = 2;
 		while (i < n && is_ascii_letter(p[i]))
 			i++;
 		return i;
 	}
-	unsigned next = length < n ? at_deepseek(p, length, &next_length) : 0;
+	unsigned next = length < n ? at_deepseek(p, length, cjk, &next_length) : 0;
 	bool prefix = (set & (SET(UNICODE_OTHER) | SET(UNICODE_MARK) | SET(UNICODE_SPACE))) != 0;
 	if ((set & letters) != 0 || (prefix && (next & letters) != 0))
-		return run_deepseek(p, n, length, letters);
+		return run_deepseek(p, n, length, cjk, letters);
 	size_t i = p[0] == ' ' && (next & PUNCT) != 0;
-	if (i == 1 || (set & PUNCT) != 0)
-		return line_ends(p, n, run_deepseek(p, n, i, PUNCT), false);
+	if (i == 1 || (set & PUNCT) != 0) {
+		i = run_deepseek(p, n, i, cjk, PUNCT);
+		/* An end of line is on the other side. */
+		return cjk ? i : line_ends(p, n, i, false);
+	}
 	if ((set & BLANK) == 0)
-		return unmatched(p, n);
+		return unmatched(p, n, cjk);
 	size_t end = run(p, n, 0, BLANK);
-	return blanks(p, end < n && at_deepseek(p, end, &length) == CUT ? end : n, true, false, 0);
+	return blanks(p, end < n && at_deepseek(p, end, cjk, &length) == CUT ? end : n, true, false, 0);
 }

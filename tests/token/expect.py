@@ -79,6 +79,13 @@ def train(texts):
     return vocab, merges
 
 
+def across(vocab, merges):
+    """Also tokens that reach from the last byte of a kana or sign to the first of the next: they show where a word was cut."""
+    table = letters()
+    pairs = [(table[b], table[0xE3]) for b in (0xA2, 0xA3, 0xBB, 0x9B, 0x80, 0x98, 0x99, 0xAD, 0x87)]
+    return vocab + [a + b for a, b in pairs], merges + pairs
+
+
 def tokenizer_json(shape, vocab, merges):
     pre, normalizer, ignore, form = shape
     vocab = list(vocab)
@@ -155,11 +162,14 @@ def main():
     os.makedirs(f"{folder}/hf", exist_ok=True)
     vocab, merges = train([t for t in texts if t.isascii() and "<|" not in t][:300])
     extra = ["e\u0301 \u212b \u1100\u1161\u11a8 a\u0323\u0307\u0301", "\u30ab\u3099 \u4e2d\u6587\u306a\u306e", " whole whole1 2 34567",
-             "x \u4e2d1 \u4e2d \t\u4e2d\n", "!abc \x01\x02a \x01 \x01\x02", "HTTPServer's A\u0301B\u02b0c \u01c5a", "1\n2\r\n \n  3   "]
+             "x \u4e2d1 \u4e2d \t\u4e2d\n", "!abc \x01\x02a \x01 \x01\x02", "HTTPServer's A\u0301B\u02b0c \u01c5a", "1\n2\r\n \n  3   ",
+             "\u30a2\u30fb\u30a2 \u30a2\u309b\u30a2 \u3063\u3040 \u3040\u30a2\u3097\u3098\u30a2 \u3063\u3099\u30a2\u3042 \u30a0\u30fb",
+             "\u3063\u3040\u3040 a\u30a2 \u30a21\u30a2 \u30fba\u30fb! !\u30a2 \u4e2d\u30fb\u6587\u309c\u3099\u3099\u3040\u3099",
+             "\u30fb\n\t\t\n \u30fb\r\n\n \u30a2\n\n\u30a2\n"]
     sample = [t for i, t in enumerate(texts) if i % 4 == 0] + extra
     with open(f"{folder}/hf/ids.jsonl", "w", encoding="utf-8") as out:
         for name, shape in SHAPES.items():
-            made = tokenizer_json(shape, vocab, merges)
+            made = tokenizer_json(shape, *across(vocab, merges) if name == "deepseek3" else (vocab, merges))
             with open(f"{folder}/hf/{name}.json", "w", encoding="utf-8") as f:
                 json.dump(made, f, ensure_ascii=name == "smollm2", indent=None)
             made["added_tokens"] = []
