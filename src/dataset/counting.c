@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "dataset/fingerprint.h"
 #include "dataset/internal.h"
 #include "dataset/prefetch.h"
 #include "dataset/sidecount.h"
@@ -26,7 +27,7 @@
  */
 enum asker { BACKGROUND, WAITING, READER };
 
-enum { DONE = 1 }; /* beside 0 (something was counted), -EAGAIN (being fetched) and other -errno */
+enum { DONE = FINGERPRINT_DONE }; /* beside 0 (something was counted), -EAGAIN (being fetched) and other -errno */
 
 /* What will be the same at the next attempt, within this mount. */
 static bool lasting(int r)
@@ -402,47 +403,6 @@ static int count_all_step(struct dataset *d, uint32_t *at, enum asker asker, str
 	return DONE;
 }
 
-static int pin_step(struct dataset *d, uint32_t *at, struct hash **h, struct error *err)
-{
-	uint8_t pin[HASH_SIZE], digest[HASH_SIZE];
-	uint32_t files = manifest_files(d->manifest);
-	for (unsigned i = 0; i < 256 && *at < files; i++, ++*at) {
-		int r = manifest_pin(d->manifest, *at, pin, err);
-		if (r != 0)
-			return r;
-		hash_add_text(*h, manifest_file(d->manifest, *at)->name);
-		hash_add(*h, pin, sizeof pin);
-	}
-	if (*at < files)
-		return 0;
-	hash_end(*h, digest);
-	*h = NULL;
-	pthread_mutex_lock(&d->lock);
-	hash_hex(digest, sizeof digest, d->fingerprint);
-	d->fingerprinted = true;
-	pthread_mutex_unlock(&d->lock);
-	return DONE;
-}
-
-/* Everything that the layout depends on, but for the files. */
-static struct hash *fingerprint_begin(struct dataset *d)
-{
-	const struct options *o = &d->options;
-	struct hash *h = hash_new();
-	hash_add_text(h, "fineweb layout 1");
-	hash_add_text(h, d->tokenizer.sha256);
-	hash_add_text(h, o->pattern == NULL ? "" : o->pattern);
-	hash_add_text(h, o->column == NULL ? "" : o->column);
-	const uint64_t numbers[] = {
-		(uint64_t)o->bos, (uint64_t)o->eos, d->by_column, o->seq_len,    o->batch_size, o->world_size,
-		o->seed,          o->epoch,         o->shuffle,   o->stride,     o->tail,       o->on_error,
-		o->block,         o->mix_files,     o->start,     o->max_tokens, o->val_tokens,
-	};
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		hash_add_u64(h, numbers[i]);
-	return h;
-}
-
 /* ---- the thread ---- */
 
 enum stage { STAGE_CUT, STAGE_FIRST, STAGE_EPOCH, STAGE_VAL, STAGE_ALL, STAGE_PINS, STAGE_IDLE };
@@ -470,6 +430,7 @@ static void next_stage(struct counter *c)
 	c->at = 0;
 	c->stage++;
 	if (c->stage == STAGE_EPOCH) {
+		fingerprint_now(d);
 		pthread_mutex_lock(&d->lock);
 		d->block0 = true;
 		pthread_mutex_unlock(&d->lock);
@@ -478,6 +439,8 @@ static void next_stage(struct counter *c)
 	}
 	if (c->stage == STAGE_VAL && d->options.val_tokens == 0)
 		c->stage++;
+	if (c->stage == STAGE_PINS && d->fingerprinted)
+		c->stage = STAGE_IDLE;
 	if (c->stage == STAGE_PINS)
 		c->fingerprint = fingerprint_begin(d);
 	pthread_mutex_lock(&d->lock);
@@ -530,7 +493,7 @@ static int background_step(struct counter *c, struct error *err)
 		r = count_all_step(d, &c->at, BACKGROUND, err);
 		break;
 	default:
-		r = pin_step(d, &c->at, &c->fingerprint, err);
+		r = fingerprint_step(d, &c->at, &c->fingerprint, err);
 		break;
 	}
 	if (r == DONE || stopped) {

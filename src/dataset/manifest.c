@@ -61,6 +61,7 @@ void manifest_free(struct manifest *m)
 		if (m->state != NULL) {
 			free(m->state[i].tokens);
 			free(m->state[i].documents);
+			free(m->state[i].many);
 		}
 		if (m->http_pins != NULL)
 			free(m->http_pins[i]);
@@ -136,6 +137,14 @@ int64_t manifest_date(struct manifest *m)
 	date = m->date;
 	pthread_mutex_unlock(&m->lock);
 	return date;
+}
+
+bool manifest_pinned(struct manifest *m)
+{
+	for (size_t i = 0; i < m->files.n; i++)
+		if (!GET(m->state[i].have_pin))
+			return false;
+	return true;
 }
 
 bool manifest_remote(void *m, uint32_t file)
@@ -452,7 +461,8 @@ int manifest_set_pieces(struct manifest *m, uint32_t file, uint32_t pieces, stru
 		if (s->tokens == NULL || s->documents == NULL) {
 			free(s->tokens);
 			free(s->documents);
-			s->tokens = s->documents = NULL;
+			s->tokens = NULL;
+			s->documents = NULL;
 			r = fail(err, ENOMEM, "out of memory for %" PRIu32 " pieces", pieces);
 		} else {
 			for (uint32_t i = 0; i < pieces; i++)
@@ -493,6 +503,12 @@ void manifest_set_bad(struct manifest *m, uint32_t file, uint32_t piece, int cod
 }
 
 /* ---- sums ---- */
+
+uint32_t manifest_state_documents(const struct state *s, uint32_t piece)
+{
+	const uint32_t *many = GET(s->many);
+	return many != NULL ? many[piece] : s->documents[piece];
+}
 
 int64_t manifest_file_tokens(struct manifest *m, uint32_t file)
 {
@@ -545,7 +561,7 @@ static void sum_text(const struct manifest *m, const struct state *s, uint64_t f
 			continue;
 		uint64_t q = tokens == 0 ? 0 : (tokens - 1) / T;
 		out->tokens += tokens;
-		out->documents += s->documents[i];
+		out->documents += manifest_state_documents(s, (uint32_t)i);
 		out->sequences += q;
 		out->dropped += tokens - (q > 0 ? q * T + 1 : 0);
 	}

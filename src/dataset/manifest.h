@@ -47,6 +47,9 @@ bool manifest_is_tokens(enum file_kind kind);
  * else now, and with the same cache the same ever after. */
 int64_t manifest_date(struct manifest *m);
 
+/* Whether the pin of each file is known without asking anybody. */
+bool manifest_pinned(struct manifest *m);
+
 /* Opens a file and holds it against its pin. May wait. -ESTALE when it changed. The signature is
  * textfiles_options.open's; m is a struct manifest. */
 int manifest_open(void *m, uint32_t file, struct source **out, enum file_kind *kind, struct error *err);

@@ -51,8 +51,8 @@ int manifest_record(struct manifest *m, uint32_t file, uint8_t key[HASH_SIZE], s
 		return fail(err, ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < s->pieces; i++) {
 		c.numbers[i] = GET(s->tokens[i]);
-		c.numbers[s->pieces + i] = s->documents[i];
-		c.documents += s->documents[i];
+		c.numbers[s->pieces + i] = manifest_state_documents(s, i);
+		c.documents += c.numbers[s->pieces + i];
 	}
 	out->n = 0;
 	r = counts_encode(&c, out);
@@ -110,6 +110,20 @@ int manifest_check_record(struct manifest *m, uint32_t file, bool *damaged, stru
 	return in_index || in_cache ? 0 : -ENOENT;
 }
 
+/* Under the lock. Without memory a number is as large as it can be: nothing but what is shown depends on it. */
+static void set_documents(struct state *s, uint32_t piece, uint32_t documents)
+{
+	s->documents[piece] = (uint16_t)min_u64(documents, UINT16_MAX);
+	if (documents > UINT16_MAX && s->many == NULL) {
+		uint32_t *many = calloc(s->pieces, sizeof *many);
+		for (uint32_t i = 0; many != NULL && i < s->pieces; i++)
+			many[i] = s->documents[i];
+		SET(s->many, many);
+	}
+	if (s->many != NULL)
+		s->many[piece] = documents;
+}
+
 void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint32_t tokens,
                         uint32_t documents)
 {
@@ -117,7 +131,7 @@ void manifest_set_count(struct manifest *m, uint32_t file, uint32_t piece, uint3
 	bool whole = false;
 	pthread_mutex_lock(&m->lock);
 	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
-		s->documents[piece] = documents;
+		set_documents(s, piece, documents);
 		SET(s->tokens[piece], tokens);
 		s->known++;
 		whole = s->known == s->pieces;
@@ -141,7 +155,7 @@ void manifest_set_known(struct manifest *m, uint32_t file, uint32_t piece, uint3
 	struct state *s = &m->state[file];
 	pthread_mutex_lock(&m->lock);
 	if (piece < s->pieces && s->tokens[piece] == UNKNOWN) {
-		s->documents[piece] = documents;
+		set_documents(s, piece, documents);
 		SET(s->tokens[piece], tokens);
 		s->known++;
 	}
@@ -164,7 +178,7 @@ int manifest_set_ids(struct manifest *m, uint32_t file, uint64_t ids, uint8_t wi
 uint32_t manifest_documents(struct manifest *m, uint32_t file, uint32_t piece)
 {
 	const struct state *s = &m->state[file];
-	return GET(s->pieces) == 0 ? 0 : s->documents[piece];
+	return GET(s->pieces) == 0 ? 0 : manifest_state_documents(s, piece);
 }
 
 static int use_record(struct manifest *m, uint32_t file, bool damaged, struct span bytes)
@@ -185,7 +199,7 @@ static int use_record(struct manifest *m, uint32_t file, bool damaged, struct sp
 	if (r == 0 && s->pieces == n)
 		for (uint32_t i = 0; i < n; i++)
 			if (s->tokens[i] == UNKNOWN) {
-				s->documents[i] = c.numbers[n + i];
+				set_documents(s, i, c.numbers[n + i]);
 				s->bad += c.numbers[i] == COUNTS_BAD;
 				SET(s->tokens[i], c.numbers[i]);
 				s->known++;
@@ -214,11 +228,10 @@ static int find_record(struct manifest *m, uint32_t file, bool damaged, const st
 		if (r == 0 && m->o.index != NULL)
 			index_put(m->o.index, key->bytes, sizeof key->bytes, record->at, record->n);
 	}
-	struct span packed;
-	if (r != 0 && m->o.packed != NULL && packed_find(m->o.packed, key->bytes, &packed) == 0) {
-		r = use_record(m, file, damaged, packed);
+	if (r != 0 && m->o.packed != NULL && packed_find(m->o.packed, key->bytes, record) == 0) {
+		r = use_record(m, file, damaged, span_of(record->at, record->n));
 		if (r == 0 && m->o.index != NULL)
-			index_put(m->o.index, key->bytes, sizeof key->bytes, packed.at, packed.n);
+			index_put(m->o.index, key->bytes, sizeof key->bytes, record->at, record->n);
 	}
 	return r;
 }

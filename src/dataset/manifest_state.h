@@ -14,7 +14,9 @@
 #define PIECE_TOKENS (1u << 20)
 
 struct state {
-	uint32_t *tokens, *documents; /* of text files, once `pieces` is known */
+	uint32_t *tokens;             /* of text files, once `pieces` is known, as `documents` */
+	uint16_t *documents;          /* of a piece; there are millions of pieces */
+	uint32_t *many;               /* the same, once a piece has more than 65,535, else NULL */
 	uint32_t pieces;              /* 0: not known; written last */
 	uint32_t known;               /* pieces with a count */
 	uint32_t bad;                 /* pieces without one for ever */
@@ -44,6 +46,9 @@ struct manifest {
 
 /* Puts the counts of a file into index and cache, when all are known. */
 void manifest_publish(struct manifest *m, uint32_t file);
+
+/* Documents of a piece whose tokens are known. */
+uint32_t manifest_state_documents(const struct state *s, uint32_t piece);
 
 #define GET(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define SET(p, v) __atomic_store_n(&(p), v, __ATOMIC_RELEASE)

@@ -10,34 +10,70 @@
 #include "io/file.h"
 #include "store/archive.h"
 
-struct packed {
-	struct buffer bytes;
-	struct archive *archive;
+#define KEY 16 /* bytes of a key, and of a record's hash, that are kept */
+
+struct entry {
+	uint8_t key[KEY], sum[KEY];
+	uint64_t off;
+	uint32_t n;
 };
+
+struct packed {
+	struct source *source;
+	struct entry *entries; /* by key */
+	uint32_t n;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	return memcmp(((const struct entry *)a)->key, ((const struct entry *)b)->key, KEY);
+}
+
+static int note_entries(struct packed *p, const struct archive *a, const uint8_t *bytes, struct error *err)
+{
+	uint8_t sum[HASH_SIZE];
+	p->n = archive_entries(a);
+	p->entries = calloc(p->n + 1u, sizeof *p->entries);
+	if (p->entries == NULL)
+		return fail(err, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct entry *e = &p->entries[i];
+		const uint8_t *key;
+		struct span record;
+		archive_entry(a, i, &key, &record);
+		hash_of(record.at, record.n, sum);
+		memcpy(e->key, key, KEY);
+		memcpy(e->sum, sum, KEY);
+		e->off = (uint64_t)(record.at - bytes);
+		e->n = (uint32_t)record.n;
+	}
+	qsort(p->entries, p->n, sizeof *p->entries, by_key);
+	return 0;
+}
 
 int packed_open(const char *path, struct packed **out, struct error *err)
 {
-	struct source *s;
-	struct packed *p;
-	int r = file_open(path, &s, err);
-	if (r != 0)
-		return r;
-	p = calloc(1, sizeof *p);
+	struct packed *p = calloc(1, sizeof *p);
+	struct archive *archive = NULL;
+	struct buffer bytes = { 0 };
 	if (p == NULL)
-		r = fail(err, ENOMEM, "out of memory");
-	else if (s->size > ARCHIVE_MOST)
+		return fail(err, ENOMEM, "out of memory");
+	int r = file_open(path, &p->source, err);
+	if (r == 0 && p->source->size > ARCHIVE_MOST)
 		r = fail(err, EBADMSG, "%s: is not what `fineweb index --export` writes", path);
 	if (r == 0)
-		r = buffer_reserve(&p->bytes, (size_t)s->size + 1, 0, err);
+		r = buffer_reserve(&bytes, (size_t)p->source->size + 1, 0, err);
 	if (r == 0)
-		r = source_read(s, 0, p->bytes.at, (size_t)s->size, err);
+		r = source_read(p->source, 0, bytes.at, (size_t)p->source->size, err);
 	if (r == 0) {
-		p->bytes.n = (size_t)s->size;
-		r = archive_open(span_of(p->bytes.at, p->bytes.n), &p->archive, err);
+		r = archive_open(span_of(bytes.at, (size_t)p->source->size), &archive, err);
 		if (r != 0)
 			fail_in(err, "%s", path);
 	}
-	source_close(s);
+	if (r == 0)
+		r = note_entries(p, archive, bytes.at, err);
+	archive_close(archive);
+	buffer_free(&bytes);
 	if (r != 0)
 		packed_close(p);
 	else
@@ -49,14 +85,26 @@ void packed_close(struct packed *p)
 {
 	if (p == NULL)
 		return;
-	archive_close(p->archive);
-	buffer_free(&p->bytes);
+	source_close(p->source);
+	free(p->entries);
 	free(p);
 }
 
-int packed_find(const struct packed *p, const uint8_t key[HASH_SIZE], struct span *record)
+int packed_find(const struct packed *p, const uint8_t key[HASH_SIZE], struct buffer *record)
 {
-	return archive_find(p->archive, key, record);
+	struct entry want;
+	uint8_t sum[HASH_SIZE];
+	memcpy(want.key, key, KEY);
+	const struct entry *e = bsearch(&want, p->entries, p->n, sizeof *p->entries, by_key);
+	record->n = 0;
+	if (e == NULL || buffer_reserve(record, e->n, 0, NULL) != 0 ||
+	    source_read(p->source, e->off, record->at, e->n, NULL) != 0)
+		return -ENOENT;
+	hash_of(record->at, e->n, sum);
+	if (memcmp(sum, e->sum, KEY) != 0)
+		return -ENOENT;
+	record->n = e->n;
+	return 0;
 }
 
 int packed_write(struct dataset *d, struct buffer *out, uint32_t *files, struct error *err)

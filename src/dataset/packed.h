@@ -2,7 +2,8 @@
  * `index`).
  *
  * A file as store/archive.h says; the key of an entry is what the counts of a file depend on, its pin among
- * them. May be asked by any thread.
+ * them. Only where the entries stand is kept in memory: 25,000 files of 726 row groups are 70 MB. May be asked
+ * by any thread.
  */
 #ifndef FW_DATASET_PACKED_H
 #define FW_DATASET_PACKED_H
@@ -21,8 +22,8 @@ struct dataset;
 /* 0; -ENOENT, -EACCES, -EIO; -EBADMSG, -ENOTSUP: it is not what `index --export` writes; -ENOMEM. */
 int packed_open(const char *path, struct packed **out, struct error *err);
 void packed_close(struct packed *p); /* NULL-safe */
-/* 0 and the record of a key, or -ENOENT. */
-int packed_find(const struct packed *p, const uint8_t key[HASH_SIZE], struct span *record);
+/* 0 and the record of a key in `record`, which is emptied first; -ENOENT, also when the file has changed since. */
+int packed_find(const struct packed *p, const uint8_t key[HASH_SIZE], struct buffer *record);
 
 /* Appends the counts of all files that are counted whole: what packed_open reads. *files is their number;
  * those of token files are not among them, for they stand in the files. 0; -ENOMEM, -ENOTSUP; or what a pin

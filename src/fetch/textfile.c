@@ -1,6 +1,9 @@
 #include "fetch/textfile.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +107,7 @@ static int choose_columns(struct textfile *f, const struct textfiles_options *o,
 }
 
 #define FOOTER_TAIL (64u << 10) /* bytes from the end that are asked for first: a small footer is in them */
+#define FOOTER_LARGE (1u << 20)
 #define FOOTER_MOST (64u << 20) /* bytes of a footer that are fetched in one request */
 
 /* The footer of a remote file in one request, or two where it is large, not one for each thing that is read
@@ -122,6 +126,18 @@ static int fetch_footer(struct source *s, uint64_t held[2], struct error *err)
 		return r;
 	held[1] = s->size - n;
 	return overlay_fill(s, held[1], n - FOOTER_TAIL, err);
+}
+
+/* A footer of megabytes was read and let go, and what was parsed of it stays: glibc would keep the room between
+ * in each thread's heap, 10 MB a thread. */
+static void give_back(uint64_t footer)
+{
+#ifdef __GLIBC__
+	if (footer > FOOTER_LARGE)
+		malloc_trim(0);
+#else
+	(void)footer;
+#endif
 }
 
 static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
@@ -149,6 +165,8 @@ static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **o
 	}
 	for (unsigned i = 0; footer && i < 2; i++)
 		overlay_drop(f->source, held[i]);
+	if (footer && r == 0)
+		give_back(f->source->size - held[1]);
 	if (r != 0) {
 		if (r == -EBADMSG)
 			source_doubt(f->source);
