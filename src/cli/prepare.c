@@ -288,8 +288,9 @@ static int make_planned(struct prepare *x, uint64_t i, uint64_t train, struct er
 	int r = find_shard(x, name, want, false, &at, err);
 	if (r == -ENOENT) {
 		r = open_cursor(x, &at, err);
+		/* The held-out part ends with a piece, which may be one that is left out. */
 		if (r == 0)
-			r = make_shard(x, held, number, want, &w, &record, err);
+			r = make_shard(x, held, number, held ? UINT64_MAX : want, &w, &record, err);
 		if (r == 0 && record.shards[0].tokens != want)
 			r = fail(err, EIO, "%s: %s has %" PRIu64 " tokens, the counts say %" PRIu64,
 			         x->ledger.dir, record.shards[0].name, record.shards[0].tokens, want);

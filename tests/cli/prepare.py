@@ -1,4 +1,5 @@
 """prepare.py: the bytes of shards against the ids of tiktoken, of every kind of source, however it is stopped."""
+import array
 import hashlib
 import json
 import os
@@ -349,6 +350,29 @@ def damaged_tasks(*options, index=False):
     ok(code == 0 and snapshot("out") == snapshot("whole"), "and the result is that of one process", code, err)
 
 
+def damaged_tokens():
+    """The same of token files, where the neighbours of a damaged piece share their tokens with it."""
+    source = fresh("ids")
+    source.mkdir()
+    rng = random.Random(1)
+    for name, n, bad in (("a.bin", 4200000, (1100000, 3300000)), ("b.bin", 2500000, (2100000,)), ("c.bin", 1000, ())):
+        ids = array.array("H", (rng.randrange(50257) for _ in range(n)))
+        for i in bad:
+            ids[i] = 60000
+        (source / name).write_bytes(ids.tobytes())
+    for more in (["--target-tokens", "4M"], ["--format", "llmc", "--val-tokens", "1500000"]):
+        words = [source, "--on-error", "skip", "--shard-tokens", 300000, *more]
+        fresh("whole")
+        prepare(*words, folder="whole")
+        fresh()
+        codes = []
+        for i in (2, 0, 1, 2, 0, 1):
+            codes.append(prepare(*words, "--task", "%d/3" % i)[0])
+        code, _, err = prepare(*words, "--join")
+        ok(codes + [code] == [0] * 7 and snapshot("out") == snapshot("whole"), "damaged ids and tasks: %s" % more, err)
+    shutil.rmtree(source)
+
+
 def tasks(n):
     words = [SAMPLE, "--shard-tokens", 30000, "--val-tokens", 60000]
     fresh("whole")
@@ -442,7 +466,7 @@ def again():
 
 run_all = (kinds, documents, forms, target, lambda: kills(20), resumed, verify, changed, refused, damaged,
            damaged_tasks, lambda: damaged_tasks("--format", "nanogpt"),
-           lambda: damaged_tasks("--counts", "exact", index=True),
+           lambda: damaged_tasks("--counts", "exact", index=True), damaged_tokens,
            lambda: tasks(3), served, again)
 if "KILLS" in os.environ:
     run_all = (lambda: kills(int(os.environ["KILLS"])),)
