@@ -235,7 +235,7 @@ static bool enough(struct dataset *d)
 
 /* The next piece of a block that was not asked for. 0; -ENOENT: all were; -EAGAIN: the block is not counted, and
  * needs[0 ... *n - 1] should be. */
-static int next_piece(struct view *view, uint32_t stream, const struct wanted *w, uint32_t *file,
+static int next_piece(struct dataset *d, struct view *view, uint32_t stream, const struct wanted *w, uint32_t *file,
                       uint32_t *piece, struct order_need needs[NEEDS], uint32_t *n)
 {
 	int r = -ENOENT;
@@ -244,10 +244,11 @@ static int next_piece(struct view *view, uint32_t stream, const struct wanted *w
 	if (w->block >= epoch_blocks(view->order, stream)) {
 		r = epoch_cover_blocks(view->order, w->block + 1, &need);
 		if (r == -EAGAIN) {
-			/* Not more than the block may have: a piece is about 2^20 tokens, block c at most
-			 * 2^(20 + c). */
-			uint32_t most = w->block < 4 ? 1u << w->block : NEEDS;
-			*n = epoch_needs(view->order, needs, most);
+			/* Not more than the block may have: a piece is about 2^20 tokens, if none was counted, block c
+			 * at most 2^(20 + c). */
+			bool one = d->options.stride != STRIDE_PIECE;
+			uint32_t most = one || w->block >= 4 ? NEEDS : 1u << w->block;
+			*n = epoch_needs_block(view->order, manifest_piece_sequences(d->manifest), needs, most);
 		} else if (r != 0 || w->block >= epoch_blocks(view->order, stream)) {
 			r = -ENOENT;
 		}
@@ -265,8 +266,10 @@ static int next_piece(struct view *view, uint32_t stream, const struct wanted *w
 /* What the background does not count by itself: text, and files of a server before it comes to them. */
 static void want_counts(struct dataset *d, const struct order_need *needs, uint32_t n)
 {
+	/* Under stride=piece some are of other ranks, and to count them need not mean to fetch them. */
+	bool fetch = !d->token_files && (!d->by_column || (d->remote && d->options.stride != STRIDE_PIECE));
 	for (uint32_t i = 0; i < n && !enough(d); i++)
-		if (!d->by_column && !d->token_files && needs[i].piece != ORDER_PIECES)
+		if (fetch && needs[i].piece != ORDER_PIECES)
 			pieces_want(d->pieces, needs[i].file, needs[i].piece, PRIORITY_PREFETCH);
 		else if (!d->background && d->sidecount != NULL)
 			sidecount_want(d->sidecount, &needs[i], NULL);
@@ -286,7 +289,7 @@ static bool want_block(struct dataset *d, struct view *view, struct stream *s, b
 		p->uncounted = true;
 		pthread_mutex_unlock(&p->lock);
 		bool full = enough(d);
-		int r = full ? -EBUSY : next_piece(view, stream, &copy, &file, &piece, needs, &n);
+		int r = full ? -EBUSY : next_piece(d, view, stream, &copy, &file, &piece, needs, &n);
 		bool have_key = false;
 		want_counts(d, needs, n);
 		if (r == 0) {
