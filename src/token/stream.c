@@ -10,6 +10,11 @@ static bool is_letter(uint8_t c)
 	return (uint8_t)((c | 0x20) - 'a') < 26;
 }
 
+static bool is_digit(uint8_t c)
+{
+	return (uint8_t)(c - '0') < 10;
+}
+
 /* Whether the character at p, of n bytes at most, is no white space for certain. Lead bytes that begin one
  * are C2, E1, E2, and E3 before 80. '/' goes on with what ended a line in o200k's pattern. */
 static bool is_solid(const uint8_t *p, size_t n)
@@ -30,13 +35,16 @@ static bool is_solid_before(const uint8_t *p, size_t i)
 }
 
 /* Where n bytes can be cut so that both sides are encoded as if together: before a space between two letters,
- * or behind a single end of line between two characters that are no white space, as in scripts without
- * spaces. In every pattern a word ends there, whatever follows, and one begins there, whatever was before;
- * normalisation and what is invalid do not reach over it. 0: nowhere after `from`. */
+ * between a letter and a digit, as in hexadecimal and base64, or behind a single end of line between two
+ * characters that are no white space, as in scripts without spaces. In every pattern a word ends there,
+ * whatever follows, and one begins there, whatever was before; normalisation and what is invalid do not reach
+ * over it. 0: nowhere after `from`. */
 static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 {
 	for (size_t i = n < 2 ? 0 : n - 2; i > from; i--) {
 		if (p[i] == ' ' && is_letter(p[i - 1]) && is_letter(p[i + 1]))
+			return i;
+		if ((is_digit(p[i]) && is_letter(p[i - 1])) || (is_letter(p[i]) && is_digit(p[i - 1])))
 			return i;
 		if (i > 1 && p[i - 1] == '\n' && is_solid(p + i, n - i) && is_solid_before(p, i - 1))
 			return i;
@@ -47,7 +55,7 @@ static size_t last_cut(const uint8_t *p, size_t n, size_t from)
 size_t textstream_cut(const void *text, size_t n, size_t most)
 {
 	size_t from = 0;
-	for (size_t end = most; end < n; end = end > n - SLICE ? n : end + SLICE) {
+	for (size_t end = most; end<n; end = end> n - SLICE ? n : end + SLICE) {
 		size_t cut = last_cut(text, end, from);
 		if (cut > 0)
 			return cut;
@@ -82,7 +90,8 @@ int textstream_put(struct textstream *s, const void *part, size_t n, struct buff
 		size_t more = n < SLICE ? n : SLICE, before = s->held.n;
 		if (more > STREAM_HELD - before)
 			return fail(err, ENOTSUP,
-			            "no space between two letters and no end of line for %u MiB",
+			            "no space between two letters, no digit beside one and no end of line "
+			            "for %u MiB",
 			            STREAM_HELD >> 20);
 		if (buffer_add(&s->held, p, more, 0, err) < 0)
 			return -ENOMEM;

@@ -74,9 +74,9 @@ int64_t encoder_encode(struct encoder *e, const void *text, size_t n, void *ids)
 
 /* A text that comes in parts, which are cut anywhere: the ids are those of encoder_encode of all parts
  * together. At most STREAM_HELD bytes are held back until more is known; a text that has no space between two
- * letters and no single end of line between two characters for so long is -ENOTSUP. A zeroed struct with an
- * encoder in it, which nothing else uses meanwhile, is a new stream; after textstream_end, which frees what
- * is held, it is new again. One thread. */
+ * letters, no letter beside a digit and no single end of line between two characters for so long is -ENOTSUP.
+ * A zeroed struct with an encoder in it, which nothing else uses meanwhile, is a new stream; after
+ * textstream_end, which frees what is held, it is new again. One thread. */
 #define STREAM_HELD (64u << 20)
 struct textstream {
 	struct encoder *e;
