@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/block.h"
@@ -199,6 +200,9 @@ static int look(struct pieces *p, uint32_t file, uint32_t piece, enum priority p
 		}
 		return -EAGAIN;
 	default:
+		/* A reader waits no longer because nobody waited before; not every user may do this. */
+		if (priority == PRIORITY_READER && e->maker != 0)
+			setpriority(PRIO_PROCESS, (id_t)e->maker, getpriority(PRIO_PROCESS, 0));
 		if (priority < e->priority)
 			e->priority = priority;
 		return -EAGAIN;

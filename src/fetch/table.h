@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "fetch/piece.h"
 #include "fetch/window.h"
@@ -36,6 +37,7 @@ struct entry {
 	/* while it is fetched and made */
 	struct cache_key key;
 	struct cache_lock *lock; /* of this host */
+	pid_t maker;             /* the thread of ROLE_BACKGROUND that makes it, else 0 */
 	struct textfile *text;   /* FETCHED: `ranges` of its overlay are filled */
 	unsigned ranges;
 	uint64_t range_off[PIECE_RANGES], range_bytes;

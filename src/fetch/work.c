@@ -17,6 +17,7 @@
 #include "fetch/overlay.h"
 #include "fetch/table.h"
 
+#define NICE 10           /* of who makes what nobody waits for */
 #define FETCH_SPARE 8     /* fetchers that prefetch and counting leave to readers */
 #define FETCH_FIRST 4     /* pieces that are fetched for readers at once, whatever the window */
 #define LATE_NS 500000000 /* after `retry` begins the last attempt; later there is none */
@@ -403,6 +404,7 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 		}
 	}
 	pthread_mutex_lock(&p->lock);
+	e->maker = 0;
 	p->awaited -= again == 0 && e->priority == PRIORITY_READER;
 	if (again != 0) {
 		if (r != -EBUSY) {
@@ -547,8 +549,9 @@ static void *work(void *arg)
 	struct list *queues = w.role == ROLE_FETCHER ? p->to_fetch : p->queue;
 	pthread_cond_t *cond = w.role == ROLE_FETCHER ? &p->fetch : &p->work;
 	free(arg);
+	const pid_t self = (pid_t)syscall(SYS_gettid);
 	if (w.role == ROLE_BACKGROUND)
-		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
+		setpriority(PRIO_PROCESS, (id_t)self, NICE);
 	/* While the first bytes are on their way the vocabulary can be made ready. */
 	if (w.role == ROLE_READER && p->o.any_remote && p->o.tokens == NULL)
 		open_tokenizer(p, NULL);
@@ -568,6 +571,7 @@ static void *work(void *arg)
 		enum priority priority = e->priority;
 		list_remove(&queues[priority], e);
 		e->state = STATE_RUNNING;
+		e->maker = w.role == ROLE_BACKGROUND ? self : 0;
 		bool nobody = priority != PRIORITY_READER;
 		++*(w.role == ROLE_FETCHER ? &p->fetching[nobody] : &p->making[w.role]);
 		if (w.role == ROLE_FETCHER) {
@@ -579,6 +583,8 @@ static void *work(void *arg)
 			fetch_entry(p, e);
 		else
 			make_entry(p, e, &tools);
+		if (w.role == ROLE_BACKGROUND)
+			setpriority(PRIO_PROCESS, (id_t)self, NICE);
 		pthread_mutex_lock(&p->lock);
 		--*(w.role == ROLE_FETCHER ? &p->fetching[nobody] : &p->making[w.role]);
 		if (w.role != ROLE_FETCHER)

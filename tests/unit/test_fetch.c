@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -31,6 +32,7 @@ static struct world {
 	atomic_uint opens, reads, made, changed;
 	atomic_uint reading, most; /* at once */
 	unsigned slow_ms;          /* what a read takes */
+	atomic_int nice;           /* of the thread that read last, after that */
 	unsigned fail_reads; /* so many reads fail first */
 	int fail_code;
 	bool fail_again, remote;
@@ -51,6 +53,7 @@ static int fake_read(struct source *s, uint64_t off, void *buf, size_t n, struct
 	if (now > w.most)
 		atomic_store(&w.most, now);
 	usleep(w.slow_ms * 1000);
+	atomic_store(&w.nice, getpriority(PRIO_PROCESS, (id_t)gettid()));
 	atomic_fetch_sub(&w.reading, 1);
 	memcpy(buf, w.bytes + off, n);
 	return 0;
@@ -420,11 +423,43 @@ static void test_make(void)
 	scratch_remove(dir);
 }
 
+/* What is made for nobody has to wait for other programs, until somebody wants it. */
+static void test_a_reader_hurries_what_is_being_made(void)
+{
+	struct rlimit limit = { 0 };
+	struct piece_ref ref;
+	getrlimit(RLIMIT_NICE, &limit);
+	if (geteuid() != 0 && limit.rlim_cur < 20) {
+		unit_skip("only root may raise a thread's priority");
+		return;
+	}
+	begin(lines, false);
+	w.slow_ms = 200;
+	for (uint32_t round = 0; round < 2; round++) {
+		unsigned seen = w.reads;
+		bool hurry = round == 0;
+		int r = pieces_want(pieces, 7 + round, 0, PRIORITY_PREFETCH);
+		for (int i = 0; i < 1000 && w.reads == seen; i++)
+			usleep(1000);
+		if (hurry)
+			pieces_want(pieces, 7 + round, 0, PRIORITY_READER);
+		for (int i = 0; i < 1000 && r == -EAGAIN; i++) {
+			usleep(2000);
+			r = pieces_get(pieces, 7 + round, 0, PRIORITY_PREFETCH, &ref, NULL);
+		}
+		CU_ASSERT_EQUAL_FATAL(r, 0);
+		CU_ASSERT_EQUAL(w.nice, hurry ? getpriority(PRIO_PROCESS, 0) : 10);
+		pieces_put(pieces, &ref);
+	}
+	end();
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{ "an overlay reads from memory what it has", test_overlay },
 		{ "a piece that goes to the disk", test_make },
+		{ "a reader hurries what is being made", test_a_reader_hurries_what_is_being_made },
 		{ "sixteen readers, one piece, one fetch", test_once_for_all },
 		{ "what may pass is tried again", test_tries_again },
 		{ "a failure is kept, with its text", test_failure_is_kept },
