@@ -483,7 +483,7 @@ static int run(struct bench *b, struct error *err)
 		r = bench_order(b, err);
 	if (r == 0)
 		explain(b);
-	return r == 0 && atomic_load(&stop) ? fail(err, EINTR, "stopped") : r;
+	return atomic_load(&stop) ? fail(err, EINTR, "stopped") : r;
 }
 
 int bench_run(int argc, char **argv, struct error *err)
