@@ -71,9 +71,11 @@ static void finish(struct loop *l, struct loop_job *job, enum loop_end end, CURL
 
 static void cut(struct loop *l, struct loop_job *job, enum loop_end end)
 {
-	/* A stream of HTTP/2 ends alone: its connection, which may be dead, would be given to the next. */
+	/* A stream of HTTP/2 ends alone: its connection, which may be dead, would be given to the next. So
+	 * may be what was connected then and was not used. */
 	curl_easy_setopt(job->easy, CURLOPT_FORBID_REUSE, 1L);
 	curl_multi_remove_handle(l->multi, job->easy);
+	spares_age(&l->spares, INT64_MAX);
 	finish(l, job, end, CURLE_OK);
 }
 

@@ -1,12 +1,19 @@
 /* The http room against nginx, the server that is most likely on the other end. */
+#define _GNU_SOURCE
 #include "unit/server.h"
 #include "unit/unit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "io/http.h"
 
@@ -253,6 +260,101 @@ static unsigned connections(const char *name, unsigned threads, unsigned reads, 
 	return other ? 0 : many;
 }
 
+/* Stands between a client and the server: passes on bytes, but none any more of the connections that were there when
+ * it was told to hold them, which stay open. */
+struct relay {
+	pthread_t thread;
+	int listener, from[8], to[8];
+	unsigned port;
+	atomic_uint n, held; /* connections; so many of the first are held */
+	atomic_bool end;
+};
+
+static bool pass(int from, int to)
+{
+	char bytes[16384];
+	ssize_t n = recv(from, bytes, sizeof bytes, MSG_DONTWAIT);
+	return n < 0 || (n > 0 && send(to, bytes, (size_t)n, MSG_NOSIGNAL) == n);
+}
+
+static void *relay_thread(void *arg)
+{
+	struct relay *x = arg;
+	while (!atomic_load(&x->end)) {
+		struct pollfd p = { .fd = x->listener, .events = POLLIN };
+		struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)server_second_port()) };
+		a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		for (unsigned i = atomic_load(&x->held); i < x->n; i++)
+			if (!pass(x->from[i], x->to[i]) || !pass(x->to[i], x->from[i]))
+				shutdown(x->from[i], SHUT_RDWR);
+		if (poll(&p, 1, 1) != 1 || x->n == 8)
+			continue;
+		x->from[x->n] = accept4(x->listener, NULL, NULL, SOCK_CLOEXEC);
+		x->to[x->n] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (connect(x->to[x->n], (struct sockaddr *)&a, sizeof a) == 0)
+			x->n++;
+	}
+	return NULL;
+}
+
+static void relay_start(struct relay *x)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t n = sizeof a;
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	x->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CU_ASSERT_EQUAL_FATAL(bind(x->listener, (struct sockaddr *)&a, n), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(x->listener, 8), 0);
+	CU_ASSERT_EQUAL_FATAL(getsockname(x->listener, (struct sockaddr *)&a, &n), 0);
+	x->port = ntohs(a.sin_port);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&x->thread, NULL, relay_thread, x), 0);
+}
+
+static void relay_end(struct relay *x)
+{
+	atomic_store(&x->end, true);
+	pthread_join(x->thread, NULL);
+	close(x->listener);
+	for (unsigned i = 0; i < x->n; i++) {
+		close(x->from[i]);
+		close(x->to[i]);
+	}
+}
+
+/* A stream that is cut ends alone; the next one must not be given its dead connection. */
+static void leaves_dead_connections(void)
+{
+	static struct relay x;
+	struct http_options options = { .stall_timeout_ms = 400 };
+	struct http_pin pin = { 0 };
+	struct http *h = NULL;
+	struct source *s = NULL;
+	struct error err = { 0 };
+	uint8_t buf[4000];
+	char text[300];
+	if (!tls) {
+		unit_skip("openssl cannot make a certificate");
+		return;
+	}
+	relay_start(&x);
+	snprintf(text, sizeof text, "%s/cert", dir);
+	setenv("SSL_CERT_FILE", text, 1);
+	CU_ASSERT_EQUAL_FATAL(http_new(&options, &h, NULL), 0);
+	unsetenv("SSL_CERT_FILE");
+	snprintf(text, sizeof text, "https://127.0.0.1:%u/large.bin", x.port);
+	CU_ASSERT_EQUAL_FATAL(http_open(h, text, true, &pin, &s, &err), 0);
+	CU_ASSERT_EQUAL(source_read(s, 10, buf, sizeof buf, &err), 0);
+	atomic_store(&x.held, 8);
+	CU_ASSERT_EQUAL(source_read(s, 5000, buf, sizeof buf, &err), -ETIMEDOUT);
+	CU_ASSERT(err.again);
+	atomic_store(&x.held, x.n);
+	CU_ASSERT_EQUAL(source_read(s, 5000, buf, sizeof buf, &err), 0);
+	CU_ASSERT(right(buf, 5000, sizeof buf));
+	source_close(s);
+	http_free(h);
+	relay_end(&x);
+}
+
 static void shares_a_connection(void)
 {
 	if (!tls) {
@@ -283,6 +385,7 @@ int main(void)
 		{ "follows a redirect", follows_a_redirect },
 		{ "trusts no certificate that nobody vouches for", trusts_no_stranger },
 		{ "reads over TLS and HTTP/2 from whom it is told to trust", trusts_whom_it_is_told },
+		{ "leaves a dead HTTP/2 connection", leaves_dead_connections },
 		{ "shares an HTTP/2 connection", shares_a_connection },
 		{ "spreads large ranges over connections", spreads_large_ranges },
 		CU_TEST_INFO_NULL,
