@@ -1,7 +1,8 @@
 #!/bin/sh
 # The tokenizers that a user would pick instead, beside ours: token_peers.py in a venv that has them.
 # usage: tokens.sh BENCH_TOKEN [what token_peers.py takes]
-# The venv is in $FINEWEB_PEERS (~/.cache/fineweb-peers); with cargo there gigatoken is also built for this machine, which takes minutes.
+# The venv is in $FINEWEB_PEERS (~/.cache/fineweb-peers); where cargo is gigatoken is also built for this machine, which takes many minutes:
+# an empty GIGATOKEN_NATIVE leaves it out.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 peers=${FINEWEB_PEERS-${HOME-/root}/.cache/fineweb-peers}
@@ -15,7 +16,7 @@ if [ ! -x "$venv/bin/gigatoken" ]; then
 	done
 fi
 GIGATOKEN_NATIVE=${GIGATOKEN_NATIVE-$peers/gigatoken-native}
-if [ ! -e "$GIGATOKEN_NATIVE" ] && command -v cargo >/dev/null; then
+if [ -n "$GIGATOKEN_NATIVE" ] && [ ! -e "$GIGATOKEN_NATIVE" ] && command -v cargo >/dev/null; then
 	echo "building gigatoken for this machine in $GIGATOKEN_NATIVE" >&2
 	RUSTFLAGS="-C target-cpu=native" timeout 1800 "$venv/bin/pip" install -q --no-deps --no-binary gigatoken \
 		--target "$GIGATOKEN_NATIVE" gigatoken >"$peers/tokens.log" 2>&1 || tail -n 1 "$peers/tokens.log" >&2
