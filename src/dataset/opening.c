@@ -92,7 +92,8 @@ unsigned opening_stall_ms(const struct options *o)
 	return (unsigned)min_u64(15000, max_u64(1000, min_u64(o->retry, o->ready_timeout) * 250));
 }
 
-/* Seconds in which an attempt may begin before the mount is ready: the last one must still end in ready_timeout. */
+/* Seconds in which an attempt may begin before the mount is ready: the last one must still end in
+ * ready_timeout. */
 static unsigned patience(const struct options *o)
 {
 	return (unsigned)min_u64(o->retry, o->ready_timeout - opening_stall_ms(o) / 1000);

@@ -13,8 +13,8 @@
 #include "fetch/overlay.h"
 #include "format/jsonl.h"
 
-/* A file that some thread is opening, on its stack; who wants the same file waits for it and shares what comes
- * of it, or every one of them would wait for a server that is not there, one after another. */
+/* A file that some thread is opening, on its stack; who wants the same file waits for it and shares what
+ * comes of it, or every one of them would wait for a server that is not there, one after another. */
 struct opening {
 	uint32_t file;
 	unsigned waiters; /* who must see the result before it goes */

@@ -409,7 +409,8 @@ static void finish(struct pieces *p, struct entry *e, int r, struct result *res,
 	if (again != 0) {
 		if (r != -EBUSY) {
 			p->counters.retries++;
-			p->failure = *err;
+			if (err->again)
+				p->failure = *err;
 		}
 		e->state = STATE_QUEUED;
 		e->not_before_ns = again;
