@@ -116,11 +116,13 @@ static int64_t encode_unseen(struct encoder *e, const uint8_t *p, size_t n, stru
 		memcpy((uint8_t *)ids + done * width, at, (size_t)kept * width);
 		return kept;
 	}
-	_Static_assert(WORD_LONGEST == MERGE_SHORT, "what is kept is encoded in one go");
-	if (n > MERGE_SHORT)
+	if (n > WORD_LONGEST)
 		return encode_long(e, p, n, ids, done, width);
-	uint32_t found[MERGE_SHORT];
-	unsigned count = encode_short(e->t, p, n, found);
+	uint32_t found[WORD_LONGEST];
+	int64_t got = n <= MERGE_SHORT ? encode_short(e->t, p, n, found) : encode_long(e, p, n, found, 0, 4);
+	if (got < 0)
+		return got;
+	unsigned count = (unsigned)got;
 	for (unsigned i = 0; i < count; i++)
 		put(ids, done + i, found[i], width);
 	if (n <= WORD_BYTES && count <= word_most(width))

@@ -46,7 +46,7 @@ struct words {
 };
 
 /* Words of more bytes are encoded anew each time. */
-#define WORD_LONGEST 128
+#define WORD_LONGEST 256
 
 /* Room for words in at most `bytes` of memory, two thirds of it for short ones; too few for any are as good
  * as none. 0 or -ENOMEM. */
