@@ -5,5 +5,5 @@
 
 mkdir "$tmp/www"
 start_nginx "$tmp/www" && export nginx
-taps "$PYTHON" "$here/bounds.py"
+taps "${PYTHON_PEERS:-$PYTHON}" "$here/bounds.py"
 finish
