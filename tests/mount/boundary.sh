@@ -8,7 +8,7 @@ if ! start_nginx "$tmp/www"; then
 	exit 0
 fi
 delayed=$(free_port)
-start "$PYTHON" "$here/delay.py" "$delayed" "$port" 30
+start "$PYTHON" "$here/../delayproxy.py" "$delayed" "$port" 30
 wait_for 5 answers "$delayed"
 taps "$PYTHON" "$here/boundary.py" "$tmp/www" "http://127.0.0.1:$delayed" 30
 finish
