@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "dataset/damage.h"
 #include "dataset/internal.h"
+#include "dataset/outline.h"
 #include "dataset/packed.h"
 #include "dataset/prefetch.h"
 #include "dataset/sidecount.h"
@@ -184,6 +185,8 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 		.still = still_of,
 		.remote = remote_of,
 		.pool = &d->pool,
+		.recall = outline_recall,
+		.remember = outline_remember,
 		.arg = d,
 	};
 	if (r == 0)

@@ -99,6 +99,7 @@ int survey_make(struct dataset *d, struct survey *out, struct error *err)
 	manifest_sum(d->manifest, d->cut_file, d->cut_piece, false, &after);
 	out->pieces = before.final && after.final ? before.pieces + after.pieces : 0;
 	int r = 0;
+	textfiles_whole(d->textfiles);
 	for (uint32_t i = 0; i < (out->whole ? files : 1) && r == 0; i++)
 		r = add_file(d, out, i, err);
 	if (d->stored != NULL) {

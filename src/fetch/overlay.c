@@ -140,28 +140,52 @@ int overlay_open(struct source *base, struct source **out, struct error *err)
 	return 0;
 }
 
+static struct range *range_new(const struct overlay *o, uint64_t off, size_t n, struct error *err)
+{
+	struct range *r = malloc(sizeof *r);
+	if (r != NULL)
+		*r = (struct range){ .off = off, .n = n, .bytes = block_new(n) };
+	if (r == NULL || r->bytes == NULL) {
+		free(r);
+		fail(err, ENOMEM, "%s: out of memory for %zu bytes", o->source.name, n);
+		return NULL;
+	}
+	return r;
+}
+
+static void keep(struct overlay *o, struct range *r)
+{
+	pthread_mutex_lock(&o->lock);
+	r->next = o->ranges;
+	o->ranges = r;
+	pthread_mutex_unlock(&o->lock);
+}
+
 int overlay_fill(struct source *s, uint64_t off, uint64_t n, struct error *err)
 {
 	struct overlay *o = (struct overlay *)s;
 	if (off >= s->size)
 		return 0;
-	n = min_u64(n, s->size - off);
-	struct range *r = malloc(sizeof *r);
-	if (r != NULL)
-		*r = (struct range){ .off = off, .n = (size_t)n, .bytes = block_new((size_t)n) };
-	if (r == NULL || r->bytes == NULL) {
-		free(r);
-		return fail(err, ENOMEM, "%s: out of memory for %zu bytes", s->name, (size_t)n);
-	}
+	struct range *r = range_new(o, off, (size_t)min_u64(n, s->size - off), err);
+	if (r == NULL)
+		return -ENOMEM;
 	int e = source_read(o->base, off, r->bytes, r->n, err);
 	if (e != 0) {
 		range_free(r);
 		return e;
 	}
-	pthread_mutex_lock(&o->lock);
-	r->next = o->ranges;
-	o->ranges = r;
-	pthread_mutex_unlock(&o->lock);
+	keep(o, r);
+	return 0;
+}
+
+int overlay_put(struct source *s, uint64_t off, const void *bytes, size_t n, struct error *err)
+{
+	struct overlay *o = (struct overlay *)s;
+	struct range *r = range_new(o, off, n, err);
+	if (r == NULL)
+		return -ENOMEM;
+	memcpy(r->bytes, bytes, n);
+	keep(o, r);
 	return 0;
 }
 

@@ -13,7 +13,9 @@ int overlay_open(struct source *base, struct source **out, struct error *err);
 /* Reads [off, off + n), cut at the file's end, with one read of the base, and keeps it until it is dropped. 0
  * or what source_read says. */
 int overlay_fill(struct source *overlay, uint64_t off, uint64_t n, struct error *err);
-/* Lets a range that was filled at off go. */
+/* Takes n bytes for those at off, where the file has as many. 0 or -ENOMEM. */
+int overlay_put(struct source *overlay, uint64_t off, const void *bytes, size_t n, struct error *err);
+/* Lets a range that was filled or put at off go. */
 void overlay_drop(struct source *overlay, uint64_t off);
 
 #endif

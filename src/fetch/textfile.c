@@ -5,6 +5,7 @@
 #include <malloc.h>
 #endif
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct textfiles {
 	struct opening *opening;
 	struct textfile *open[TEXTFILES_OPEN];
 	uint64_t clock;
+	atomic_bool whole;
 };
 
 int textfiles_new(const struct textfiles_options *options, struct textfiles **out, struct error *err)
@@ -140,6 +142,80 @@ static void give_back(uint64_t footer)
 #endif
 }
 
+static int open_parquet(struct textfiles *t, struct textfile *f, struct error *err)
+{
+	struct parquet_limits limits = { .page = t->options.page };
+	int r = parquet_open(f->source, &limits, &f->parquet, err);
+	return r == 0 ? choose_columns(f, &t->options, err) : r;
+}
+
+/* What an earlier mount remembered in the place of the footer: nothing is asked of the server then. False: it is not
+ * known, or it is none. */
+static bool recall_parquet(struct textfiles *t, struct textfile *f)
+{
+	struct buffer outline = { 0 };
+	bool known = t->options.recall != NULL && !atomic_load(&t->whole) &&
+	             t->options.recall(t->options.arg, f->file, &outline) && outline.n < f->source->size;
+	uint64_t at = known ? f->source->size - outline.n : 0;
+	known = known && overlay_put(f->source, at, outline.at, outline.n, NULL) == 0;
+	if (known) {
+		f->outlined = f->remembered = open_parquet(t, f, NULL) == 0;
+		overlay_drop(f->source, at);
+	}
+	buffer_free(&outline);
+	if (!f->outlined) {
+		parquet_close(f->parquet);
+		f->parquet = NULL;
+	}
+	return f->outlined;
+}
+
+static int open_remote_parquet(struct textfiles *t, struct textfile *f, struct error *err)
+{
+	uint64_t held[2];
+	if (recall_parquet(t, f))
+		return 0;
+	int r = fetch_footer(f->source, held, err);
+	if (r == 0)
+		r = open_parquet(t, f, err);
+	for (unsigned i = 0; i < 2; i++)
+		overlay_drop(f->source, held[i]);
+	if (r == 0)
+		give_back(f->source->size - held[1]);
+	return r;
+}
+
+void textfiles_whole(struct textfiles *t)
+{
+	atomic_store(&t->whole, true);
+}
+
+void textfiles_remember(struct textfiles *t, struct textfile *f)
+{
+	const int columns[] = { f->text, f->id, f->url, f->token_count };
+	int kept[4];
+	unsigned n = 0;
+	struct buffer outline = { 0 };
+	pthread_mutex_lock(&t->lock);
+	bool due = f->kind == KIND_PARQUET && !f->remembered && t->options.remember != NULL;
+	f->remembered = true;
+	pthread_mutex_unlock(&t->lock);
+	if (!due)
+		return;
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned at = n;
+		if (columns[i] < 0)
+			continue;
+		for (; at > 0 && kept[at - 1] > columns[i]; at--)
+			kept[at] = kept[at - 1];
+		kept[at] = columns[i];
+		n++;
+	}
+	if (parquet_outline(f->parquet, kept, n, &outline, NULL) == 0)
+		t->options.remember(t->options.arg, f->file, &outline);
+	buffer_free(&outline);
+}
+
 static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err)
 {
 	struct textfile *f = calloc(1, sizeof *f);
@@ -148,25 +224,14 @@ static int textfile_open(struct textfiles *t, uint32_t file, struct textfile **o
 	f->file = file;
 	f->id = f->url = f->text = f->token_count = -1;
 	int r = t->options.open(t->options.arg, file, &f->source, &f->kind, err);
-	if (r == 0 && t->options.remote(t->options.arg, file)) {
+	bool remote = r == 0 && t->options.remote(t->options.arg, file);
+	if (remote) {
 		struct source *base = f->source;
 		f->source = NULL;
 		r = overlay_open(base, &f->source, err);
 	}
-	uint64_t held[2];
-	bool footer = r == 0 && f->kind == KIND_PARQUET && t->options.remote(t->options.arg, file);
-	if (footer)
-		r = fetch_footer(f->source, held, err);
-	if (r == 0 && f->kind == KIND_PARQUET) {
-		struct parquet_limits limits = { .page = t->options.page };
-		r = parquet_open(f->source, &limits, &f->parquet, err);
-		if (r == 0)
-			r = choose_columns(f, &t->options, err);
-	}
-	for (unsigned i = 0; footer && i < 2; i++)
-		overlay_drop(f->source, held[i]);
-	if (footer && r == 0)
-		give_back(f->source->size - held[1]);
+	if (r == 0 && f->kind == KIND_PARQUET)
+		r = remote ? open_remote_parquet(t, f, err) : open_parquet(t, f, err);
 	if (r != 0) {
 		if (r == -EBADMSG)
 			source_doubt(f->source);
@@ -283,7 +348,7 @@ int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, str
 		r = await(t, o, err);
 	if (r == 0)
 		f = find(t, file);
-	if (f != NULL && !still) {
+	if (f != NULL && (!still || (f->outlined && atomic_load(&t->whole)))) {
 		if (drop(t, f))
 			gone = f;
 		f = NULL;

@@ -25,7 +25,8 @@ struct textfile {
 	int text, id, url, token_count; /* columns of a Parquet file, -1: none */
 	/* private */
 	unsigned users;
-	bool dropped;
+	bool dropped, remembered;
+	bool outlined; /* opened by an outline: other columns are not known */
 	uint64_t used;
 };
 
@@ -40,6 +41,10 @@ struct textfiles_options {
 	/* Whether an open file still is what was opened; where not, it is opened anew, which says why. */
 	bool (*still)(void *arg, uint32_t file);
 	struct share_pool *pool; /* of those who read documents; NULL: none */
+	/* The outline of a remote Parquet file (parquet_outline), from an earlier mount: out is empty; true if it is
+	 * known. And takes one. */
+	bool (*recall)(void *arg, uint32_t file, struct buffer *out);
+	void (*remember)(void *arg, uint32_t file, const struct buffer *outline);
 	void *arg;
 };
 
@@ -52,6 +57,12 @@ void textfiles_free(struct textfiles *t);
 int textfiles_get(struct textfiles *t, uint32_t file, struct textfile **out, struct error *err);
 /* again: the file gave an error, so the next get opens it anew (on a new connection). */
 void textfiles_put(struct textfiles *t, struct textfile *f, bool again);
+
+/* From now on files are opened by their own footers, for who wants to see all columns. */
+void textfiles_whole(struct textfiles *t);
+
+/* Remembers where the columns of a file lie, once, for later mounts. */
+void textfiles_remember(struct textfiles *t, struct textfile *f);
 
 /* Where the bytes of a piece lie, for who fetches them ahead, with_counts and with_ids those of its
  * token_count and id columns: at most `most` ranges, of at most `bytes` bytes in all; a piece that takes

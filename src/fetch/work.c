@@ -312,6 +312,8 @@ static int fetch_bytes(struct pieces *p, struct entry *e, struct error *err)
 		r = fill(p, e, ranges, n, err);
 	if (r == 0 && count)
 		p->o.fetched(p->o.arg, e->file, e->piece);
+	if (r == 0)
+		textfiles_remember(p->o.files, e->text);
 	return r;
 }
 

@@ -150,6 +150,11 @@ struct span parquet_schema_name(const struct parquet_schema *s, uint32_t node)
 	return n->length == 0 ? span_text("") : span_of(s->names.at + n->name, n->length);
 }
 
+bool parquet_schema_is_top(const struct parquet_schema *s, uint32_t node)
+{
+	return node != 0 && node_at(s, node)->parent == 0;
+}
+
 /* From the end, for a node knows its parent only; names may have dots of their own. */
 static bool path_is(const struct parquet_schema *s, uint32_t i, const char *path)
 {

@@ -50,6 +50,9 @@ const struct parquet_leaf *parquet_schema_leaf(const struct parquet_schema *s, u
 /* The name of an element, without those above it. */
 struct span parquet_schema_name(const struct parquet_schema *s, uint32_t node);
 
+/* Whether an element stands right below the root. */
+bool parquet_schema_is_top(const struct parquet_schema *s, uint32_t node);
+
 /* The leaf outside lists and maps whose names from below the root down, joined by dots, are `path`; -1 when
  * there is none. */
 int parquet_schema_find(const struct parquet_schema *s, const char *path);

@@ -263,6 +263,30 @@ def texts():
         ok(all(r.wait(10) != 0 for r in readers[30:]), "and their readers with an error")
 
 
+def known():
+    """A file of which text was read is not asked for its footer in a later mount, though its pieces are gone. (A mount in the
+    foreground has ended when it is left, and the next one has its index.)"""
+    first = fresh()
+    ends = {}
+    for f in WWW.glob("000_*.parquet"):
+        have = f.read_bytes()
+        ends[f.name] = len(have) - 8 - int.from_bytes(have[-8:-4], "little")
+    with server() as (url, _):
+        with Mount(sample(url), "%s,%s" % (BY_PIECE, first), foreground=True) as m:
+            wrong = differing(m)
+            ok(not wrong, "a first mount reads footers and text", *wrong[:6])
+        ok(any(spec.startswith("bytes=-") for _, _, spec, *_ in requests()), "it asks for the ends of files", *LOG.read_text().splitlines()[:5])
+        for piece in (TMP / first.split("/")[-1] / "v1/pieces").rglob("*.tok"):
+            piece.unlink()
+        LOG.write_text("")
+        with Mount(sample(url), "%s,%s" % (BY_PIECE, first), foreground=True) as m:
+            wrong = differing(m)
+            ok(not wrong, "a second one without the pieces gives the same", *wrong[:6])
+        asked = [(path, spec) for _, path, spec, *_ in requests()]
+        ok(asked and all(not spec.startswith("bytes=-") and int(spec.split("-")[1]) < ends[path] for path, spec in asked),
+           "and asks for row groups alone", *asked[:10])
+
+
 WWW.mkdir()
 for f in list((DATA / "sample/10BT").glob("*.parquet")) + [DATA / "bad/good_crc.parquet"]:
     shutil.copy(f, WWW)

@@ -63,8 +63,10 @@ struct opened {
 	uint8_t *bytes;
 };
 
-/* A source that shows its bytes where they are gives the same as one that is read. */
-static bool in_memory;
+/* A source that shows its bytes where they are gives the same as one that is read, and so does a file that ends with
+ * an outline instead of its footer. */
+static enum { FROM_FILE, FROM_MEMORY, FROM_OUTLINE } way;
+static unsigned outlined;
 
 static int load_into_memory(struct opened *o, struct error *err)
 {
@@ -78,14 +80,41 @@ static int load_into_memory(struct opened *o, struct error *err)
 	return r;
 }
 
+/* Writes an outline of all columns that may stand in one over the file's last bytes, and opens it anew. */
+static int outline(struct opened *o, struct error *err)
+{
+	struct buffer b = { 0 };
+	int columns[64];
+	unsigned n = 0;
+	for (uint32_t i = 0; i < parquet_columns(o->file) && n < 64; i++) {
+		columns[n] = (int)i;
+		n += parquet_outline(o->file, &columns[n], 1, &b, NULL) == 0;
+		b.n = 0;
+	}
+	int r = parquet_outline(o->file, columns, n, &b, err);
+	uint64_t footer = load_u32(o->bytes + o->source->size - 8) + 8u;
+	CU_ASSERT(r == 0 && b.n < footer);
+	if (r == 0 && b.n < footer) {
+		memset(o->bytes + o->source->size - footer, 0xEE, footer);
+		memcpy(o->bytes + o->source->size - b.n, b.at, b.n);
+		outlined += n > 0;
+	}
+	buffer_free(&b);
+	parquet_close(o->file);
+	o->file = NULL;
+	return parquet_open(o->source, NULL, &o->file, err);
+}
+
 static int open_data(const char *name, struct opened *o, struct error *err)
 {
 	const char *path = unit_data(name);
 	*o = (struct opened){ 0 };
 	int r = path == NULL ? fail(err, ENOENT, "%s is not there", name) : file_open(path, &o->source, err);
-	if (r == 0 && in_memory)
+	if (r == 0 && way != FROM_FILE)
 		r = load_into_memory(o, err);
-	return r != 0 ? r : parquet_open(o->source, NULL, &o->file, err);
+	if (r == 0)
+		r = parquet_open(o->source, NULL, &o->file, err);
+	return r == 0 && way == FROM_OUTLINE ? outline(o, err) : r;
 }
 
 static void close_data(struct opened *o)
@@ -392,11 +421,35 @@ static void test_threads(void)
 
 static void test_in_memory(void)
 {
-	in_memory = true;
+	way = FROM_MEMORY;
 	test_writers();
 	test_odd_files();
 	test_bad_files();
-	in_memory = false;
+	way = FROM_FILE;
+}
+
+static void test_outline(void)
+{
+	struct opened o;
+	struct error err = { 0 };
+	way = FROM_OUTLINE;
+	test_writers();
+	CU_ASSERT(outlined > 10);
+	CU_ASSERT_EQUAL_FATAL(open_data("bad/good.parquet", &o, &err), 0);
+	way = FROM_FILE;
+	struct opened whole;
+	CU_ASSERT_EQUAL_FATAL(open_data("bad/good.parquet", &whole, &err), 0);
+	int a = parquet_column(o.file, "text"), b = parquet_column(whole.file, "text");
+	CU_ASSERT_EQUAL_FATAL(parquet_row_groups(o.file), parquet_row_groups(whole.file));
+	for (uint32_t g = 0; g < parquet_row_groups(o.file); g++) {
+		struct parquet_range x, y;
+		parquet_chunk(o.file, g, a, &x);
+		parquet_chunk(whole.file, g, b, &y);
+		CU_ASSERT(x.off == y.off && x.n == y.n);
+		CU_ASSERT_EQUAL(parquet_rows(o.file, g), parquet_rows(whole.file, g));
+	}
+	close_data(&whole);
+	close_data(&o);
 }
 
 int main(void)
@@ -407,6 +460,7 @@ int main(void)
 		{ "columns are found by their path", test_columns },
 		{ "damage stays within its row group", test_bad_files },
 		{ "the same of bytes in memory", test_in_memory },
+		{ "an outline in the place of the footer gives the same", test_outline },
 		{ "a chunk is one read", test_reads },
 		{ "a caller stops, a bound is kept", test_stop_and_limits },
 		{ "many threads read one file", test_threads },
