@@ -168,6 +168,7 @@ static int open_rooms(struct dataset *d, struct listing *l, struct error *err)
 	struct manifest_options mo = {
 		.options = o,
 		.tokenizer_sha256 = d->tokenizer.sha256,
+		.tokenizer_revision = d->tokenizer.revision,
 		.width = d->width,
 		.vocab = d->tokenizer.vocab,
 		.groups = groups,
@@ -273,6 +274,7 @@ static int open_pieces(struct dataset *d, struct error *err)
 		.pattern = o->pattern,
 		.early = d->early,
 		.tokenizer_sha256 = d->tokenizer.sha256,
+		.tokenizer_revision = d->tokenizer.revision,
 		.bos = o->bos,
 		.eos = o->eos,
 		.width = d->width,

@@ -39,6 +39,8 @@ struct hash *fingerprint_begin(struct dataset *d)
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		hash_add_u64(h, numbers[i]);
+	if (d->tokenizer.revision > 0)
+		hash_add_u64(h, d->tokenizer.revision);
 	return h;
 }
 

@@ -23,6 +23,7 @@ struct manifest;
 struct manifest_options {
 	const struct options *options; /* resolved; outlives the manifest */
 	const char *tokenizer_sha256;
+	unsigned tokenizer_revision;
 	unsigned width;
 	uint32_t vocab;
 	uint32_t groups; /* row groups of a piece */

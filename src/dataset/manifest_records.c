@@ -29,6 +29,8 @@ static int counts_key(struct manifest *m, uint32_t file, bool damaged, struct ca
 	hash_add_u64(h, (uint64_t)o->eos);
 	hash_add_u64(h, m->by_column);
 	hash_add_text(h, o->column == NULL ? "" : o->column);
+	if (m->o.tokenizer_revision > 0)
+		hash_add_u64(h, m->o.tokenizer_revision);
 	hash_end(h, out->bytes);
 	return 0;
 }

@@ -120,6 +120,8 @@ int pieces_key(struct pieces *p, uint32_t file, uint32_t piece, struct cache_key
 	hash_add_u64(h, (uint64_t)p->o.bos);
 	hash_add_u64(h, (uint64_t)p->o.eos);
 	hash_add_text(h, column == NULL ? "" : column);
+	if (p->o.tokenizer_revision > 0)
+		hash_add_u64(h, p->o.tokenizer_revision);
 	hash_end(h, out->bytes);
 	return 0;
 }

@@ -36,6 +36,7 @@ struct pieces_options {
 	const char *tokenizer, *pattern; /* opened when the first piece is made, */
 	struct early *early;             /* or already; the pieces' own from pieces_new on. NULL: not yet */
 	const char *tokenizer_sha256;
+	unsigned tokenizer_revision;
 	int64_t bos, eos;
 	unsigned width;
 	uint32_t groups; /* row groups of a piece */

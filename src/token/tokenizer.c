@@ -235,10 +235,17 @@ static int load(struct tokenizer *t, const char *name, const char *pattern, stru
 	return vocab_read_tiktoken(&t->vocab, span_of(b->file, *b->size), name, err);
 }
 
+/* o200k: contractions behind capital letters; DeepSeek-V3: punctuation within kana. */
+static unsigned revision_of(const struct tokenizer *t)
+{
+	return t->split == split_o200k || t->split == split_deepseek3;
+}
+
 int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err)
 {
 	struct tokenizer t = { 0 };
 	int r = load(&t, name, pattern, NULL, err);
+	t.info.revision = revision_of(&t);
 	if (r == 0)
 		*out = t.info;
 	return r;

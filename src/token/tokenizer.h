@@ -49,6 +49,7 @@ struct tokenizer_info {
 	                  * tokenizer.json its added token
 	                  * <|endoftext|>, else <|begin_of_text|>, else DeepSeek's begin of sentence */
 	char sha256[65]; /* of the file as published */
+	unsigned revision; /* how often ids that were wrong were corrected: part of the name of what is stored */
 };
 int tokenizer_info(const char *name, const char *pattern, struct tokenizer_info *out, struct error *err);
 

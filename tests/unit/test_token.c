@@ -357,9 +357,9 @@ static void what_is_known_without_opening(void)
 	CU_ASSERT_EQUAL(info.bos, 50256);
 	CU_ASSERT_EQUAL(tokenizer_width(info.vocab), 2);
 	CU_ASSERT_EQUAL_FATAL(tokenizer_info("cl100k", "", &info, NULL), 0);
-	CU_ASSERT_TRUE(info.vocab == 100277 && info.bos == 100257);
+	CU_ASSERT_TRUE(info.vocab == 100277 && info.bos == 100257 && info.revision == 0);
 	CU_ASSERT_EQUAL_FATAL(tokenizer_info("o200k", NULL, &info, NULL), 0);
-	CU_ASSERT_TRUE(info.vocab == 200019 && info.bos == 199999);
+	CU_ASSERT_TRUE(info.vocab == 200019 && info.bos == 199999 && info.revision == 1);
 	const char *path = unit_data("tokens/hf/llama3.json");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(path);
 	CU_ASSERT_EQUAL_FATAL(tokenizer_info(path, NULL, &info, NULL), 0);
