@@ -2,18 +2,6 @@
 # A cache whose disk fails, or knows no locks: never an error to the reader. And its bound, looked at while many read.
 . "$(dirname "$0")/functions.sh"
 
-expected() {
-	"$PYTHON" - "$1" <<-'END'
-		import json, os, sys
-		for e in json.load(open(os.environ["data"] + "/expected/batches.json")):
-		    if e["source"] == [sys.argv[1]] and "shuffle" not in e["options"] and e["options"].startswith("world_size=2"):
-		        open(os.environ["tmp"] + "/options", "w").write(e["options"])
-		        for path, digest in e["sha256"].items():
-		            if path.startswith("epoch_0/"):
-		                print(digest, "", path)
-		        break
-	END
-}
 expected sample/10BT >"$tmp/sums"
 options=$(cat "$tmp/options")
 control=$tmp/control
@@ -23,9 +11,6 @@ right() {
 	(cd "$mnt" && sha256sum --quiet -c "$tmp/sums") && return
 	cat "$mnt/stats.json"
 	return 1
-}
-stat_of() {
-	"$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1] + "/stats.json"))[sys.argv[2]])' "${2-$mnt}" "$1"
 }
 has() {
 	[ "$(stat_of "$1")" -ge "$2" ] || { echo "$1 is $(stat_of "$1"), not $2 or more"; return 1; }

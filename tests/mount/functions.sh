@@ -161,6 +161,26 @@ unmount() {
 	wait_for 5 umount "${1-$mnt}" 2>/dev/null || umount "${1-$mnt}"
 }
 
+# expected SOURCE: the checksums of epoch 0 that a source's batches must have with the options that then stand in
+# $tmp/options, for sha256sum -c.
+expected() {
+	"$PYTHON" - "$1" <<-'END'
+		import json, os, sys
+		for e in json.load(open(os.environ["data"] + "/expected/batches.json")):
+		    if e["source"] == [sys.argv[1]] and "shuffle" not in e["options"] and e["options"].startswith("world_size=2"):
+		        open(os.environ["tmp"] + "/options", "w").write(e["options"])
+		        for path, digest in e["sha256"].items():
+		            if path.startswith("epoch_0/"):
+		                print(digest, "", path)
+		        break
+	END
+}
+
+# stat_of NAME [DIR]: a number of stats.json.
+stat_of() {
+	"$PYTHON" -c 'import json, sys; print(json.load(open(sys.argv[1] + "/stats.json"))[sys.argv[2]])' "${2-$mnt}" "$1"
+}
+
 # A port that nobody listens on just now.
 free_port() {
 	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
